@@ -2,7 +2,10 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"debug/elf"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,7 +17,7 @@ import (
 type clockCount struct {
 	Program, Compiler, Variant string
 	Instructions               int64 // with those of libraries
-	Taken                      int64 // jumps and taken branches in the program itself, without calls and returns
+	Taken                      int64 // jumps and taken branches in the program itself, with tail calls, without calls and returns
 	Misses                     int64 // of the first-level cache of instructions
 	Mispredicted               int64
 }
@@ -34,11 +37,16 @@ func (b *bench) clockModel(ctx context.Context, programs []*clockProgram) error 
 			" --callgrind-out-file=" + strings.ReplaceAll(files, " ", "")
 		runs := p.runs(front, p.g.sizes.model)
 		for _, r := range runs {
+			bare := p.file(filepath.Join("bare", r.Variant))
+			if err := withoutSections(p.program(r.Variant), bare); err != nil {
+				return err
+			}
+			r.argv = front + " " + bare
 			if _, _, err := r.run(ctx, ""); err != nil {
 				return err
 			}
 			count := &clockCount{Program: r.Program, Compiler: r.Compiler, Variant: r.Variant}
-			if err := count.read(filepath.Join(p.dir, "callgrind.*"), p.program(r.Variant)); err != nil {
+			if err := count.read(filepath.Join(p.dir, "callgrind.*")); err != nil {
 				return fmt.Errorf("%v, %s: %w", p, r.Variant, err)
 			}
 			counts = replaceCount(counts, count)
@@ -67,8 +75,35 @@ func replaceCount(counts []*clockCount, c *clockCount) []*clockCount {
 	return append(counts, c)
 }
 
-// read sums up callgrind's files of a program, and removes them.
-func (c *clockCount) read(pattern, program string) error {
+// withoutSections copies a program without its table of sections. Callgrind takes code for the program's if it is in a
+// section that it knows, which that of BOLT's cold parts and of functions that BOLT leaves is not, and takes jumps between
+// symbols, such as those to a cold part, for calls. Without sections all of the program is one function of an unknown object.
+func withoutSections(from, to string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	var h elf.Header64
+	if err := binary.Read(bytes.NewReader(data), binary.LittleEndian, &h); err != nil {
+		return fmt.Errorf("%s: %w", from, err)
+	}
+	h.Shoff, h.Shnum, h.Shstrndx = 0, 0, 0
+	head := new(bytes.Buffer)
+	if err := binary.Write(head, binary.LittleEndian, &h); err != nil {
+		return err
+	}
+	copy(data, head.Bytes())
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o755)
+}
+
+// unknownObject is what callgrind calls code in no object that it knows.
+const unknownObject = "???"
+
+// read sums up callgrind's files of a program without sections, and removes them.
+func (c *clockCount) read(pattern string) error {
 	files, err := filepath.Glob(pattern)
 	if err != nil {
 		return err
@@ -77,7 +112,7 @@ func (c *clockCount) read(pattern, program string) error {
 		return fmt.Errorf("callgrind wrote no file")
 	}
 	for _, file := range files {
-		if err := c.readFile(file, program); err != nil {
+		if err := c.readFile(file); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 		if err := os.Remove(file); err != nil {
@@ -90,11 +125,11 @@ func (c *clockCount) read(pattern, program string) error {
 // readFile reads one file: the names of events, their sums, and the jumps in each object.
 //
 //	events: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw Bc Bcm Bi Bim
-//	ob=(2) /bin/program
+//	ob=(2) ???
 //	jump=3 0x10 5          executed three times
 //	jcnd=2/7 0x10 5        taken twice of seven times
 //	totals: 1000 ...
-func (c *clockCount) readFile(file, program string) error {
+func (c *clockCount) readFile(file string) error {
 	f, err := os.Open(file)
 	if err != nil {
 		return err
@@ -113,7 +148,7 @@ func (c *clockCount) readFile(file, program string) error {
 			totals = strings.Fields(line)[1:]
 		case word == "ob" || word == "cob":
 			id, name, named := strings.Cut(rest, " ")
-			if named && name == program {
+			if named && name == unknownObject {
 				own = id
 			}
 			if word == "ob" {

@@ -200,7 +200,7 @@ func (r *clockResults) writeHow(w io.Writer) {
 - *User time* is the median of the ratios to the plain build in the same round. In each round every build runs once, beginning with
   another one, on one processor that has nothing else to do; quartiles are of the ratios. A series on a busy machine says nothing.
 - *Instructions*, misses of the first-level cache of instructions (32 KiB, 8 ways, lines of 64 bytes), and mispredicted
-  branches: callgrind, libraries included. *Taken*: jumps and taken conditional branches in the program itself, without calls
+  branches: callgrind, libraries included. *Taken*: jumps (also to other functions and cold parts) and taken conditional branches in the program itself, without calls
   and returns. Percentages are relative to plain. These runs are shorter than those of the series.
 - Builds: -O2; gcc links by GNU ld, clang by lld. PGO: -fprofile-generate, then -fprofile-use. BOLT: linked with
   --emit-relocs, by gcc with -fno-reorder-blocks-and-partition as well; then -reorder-blocks=ext-tsp

@@ -14,7 +14,7 @@ import (
 
 // TestAArch64Split builds programs for AArch64 by the profile of a run and by a random one, and
 // compares their answers on an emulator: the moved code is executed, and exceptions pass
-// through it.
+// through it. By the frequencies of a run, blocks have another order as well.
 func TestAArch64Split(t *testing.T) {
 	t.Parallel()
 	const gcc, clang = "aarch64-linux-gnu-g++", "clang++-22"
@@ -38,7 +38,12 @@ func TestAArch64Split(t *testing.T) {
 				run = []string{"3", "20"} // threads and rounds
 			}
 			want, m := profiledAArch64(t, build(t, "block", v.compiler, args...), run...)
-			splitAArch64(t, m, want, v.compiler, args, run...)
+			splitAArch64(t, map[string]*prof.Module{"real": m, "random": atRandom(m)}, want, v.compiler, args, run...)
+			_, m = profiledAArch64(t, build(t, "edge", v.compiler, args...), run...)
+			summary := splitAArch64(t, map[string]*prof.Module{"edge": m}, want, v.compiler, args, run...)
+			if strings.Contains(summary, `"ordered": 0`) {
+				t.Errorf("no function has its blocks in order\n%s", summary)
+			}
 		})
 	}
 }
@@ -53,15 +58,15 @@ func profiledAArch64(t *testing.T, program string, args ...string) (string, *pro
 	return answer, profile(t, program, raws)
 }
 
-// splitAArch64 builds a program by a profile and by one drawn at random, and checks its answers.
-func splitAArch64(t *testing.T, m *prof.Module, want, compiler string, compile []string, args ...string) {
+// splitAArch64 builds a program by profiles, and checks its answers. It returns the last summary.
+func splitAArch64(t *testing.T, profiles map[string]*prof.Module, want, compiler string, compile []string, args ...string) (summary string) {
 	t.Helper()
-	for name, m := range map[string]*prof.Module{"real": m, "random": atRandom(m)} {
+	for name, m := range profiles {
 		dir := t.TempDir()
 		file, program := filepath.Join(dir, "use.mip"), filepath.Join(dir, filepath.Base(m.Module))
 		writeProfile(t, file, m)
-		argv := append([]string{"build", "--use", file, "--", compiler}, compile...)
-		summary := output(t, command(t, cairn, append(argv, "-o", program)...))
+		argv := append([]string{"build", "--use", file, "--json", "--", compiler}, compile...)
+		summary = output(t, command(t, cairn, append(argv, "-o", program)...))
 		if want == "" {
 			t.Fatal("the program has no answer to compare")
 		}
@@ -71,4 +76,5 @@ func splitAArch64(t *testing.T, m *prof.Module, want, compiler string, compile [
 			t.Errorf("%s: %d functions split\n%s", name, n, summary)
 		}
 	}
+	return summary
 }

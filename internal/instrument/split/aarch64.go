@@ -33,6 +33,7 @@ type codeDistance struct {
 	target, base string
 	divided      bool // divided by the size of an instruction
 	limit        int  // maximum in bytes
+	forward      bool // the target is not in front of the base
 }
 
 // distanceOf parses an entry of a jump table: divided, or .word .LBB0_1-.Ltmp1 as of clang -O0.
@@ -52,7 +53,7 @@ func distanceOf(s asm.Statement) (d codeDistance, ok bool) {
 		return d, true
 	}
 	if bytes.Contains(s.Rest, []byte(">>")) {
-		d.limit = 2*d.limit + 4 // clang's are unsigned
+		d.limit, d.forward = 2*d.limit+4, true // clang's are unsigned
 	}
 	return d, true
 }

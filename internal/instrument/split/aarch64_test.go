@@ -64,8 +64,8 @@ var crossBuilds = [][]string{
 	append(slices.Clone(crossClang), "-O0"),
 }
 
-// TestSplitRunsAArch64 throws, catches and unwinds through functions split at random, on an
-// emulator, and compares the output with that of the program as it was.
+// TestSplitRunsAArch64 throws, catches and unwinds through functions split at random, with their blocks in the order of the
+// text and in a random one, on an emulator, and compares the output with that of the program as it was.
 func TestSplitRunsAArch64(t *testing.T) {
 	t.Parallel()
 	crossTools(t, "aarch64-linux-gnu-g++", "qemu-aarch64")
@@ -109,6 +109,15 @@ func splitAndRun(t *testing.T, build []string, program string) {
 		}
 		if got := run(out); got != want {
 			t.Errorf("%v: the output differs:\n%s\nwant\n%s", share, got, want)
+		}
+	}
+	for i, share := range []float64{0, 0.3} {
+		out, result := ordered(t, machine.AArch64, src, uint64(i), share)
+		if len(result.Ordered) < 3 || len(result.Refused) > 0 {
+			t.Errorf("ordered %d functions, refused %v", len(result.Ordered), result.Refused)
+		}
+		if got := run(out); got != want {
+			t.Errorf("in another order, %v cold: the output differs:\n%s\nwant\n%s", share, got, want)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package split
 
 import (
+	"slices"
+
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/layout/exttsp"
@@ -66,6 +68,12 @@ func (p *splitPlan) arrange() {
 	order = append(order, written[len(movable):]...)
 	p.order, p.ordered = order, true
 	p.findTops()
+}
+
+// inTextOrder keeps the order of the text.
+func (p *splitPlan) inTextOrder() {
+	slices.Sort(p.order)
+	p.ordered, p.tops, p.align = false, nil, nil
 }
 
 // graph returns the flow between some pieces.

@@ -69,8 +69,24 @@ func (p *splitPlan) offsets(order []int, long map[int]bool) (at map[int]int, end
 	return at, end
 }
 
-// checkReach refuses a function in which something might be out of reach after the split.
+// maxOrdered bounds, in bytes, functions whose blocks get another order: adr reaches 1 MiB, and was in reach in the text.
+const maxOrdered = 1 << 19
+
+// checkReach refuses a function in which something might be out of reach after the split, and keeps the order of the text
+// where that is so only because of another order.
 func (p *splitPlan) checkReach() {
+	why := p.outOfReach()
+	if why != "" && p.ordered {
+		p.inTextOrder()
+		why = p.outOfReach()
+	}
+	if why != "" {
+		p.refuse(why)
+	}
+}
+
+// outOfReach returns what might be out of reach after the split, or "".
+func (p *splitPlan) outOfReach() string {
 	total, odd := 0, false
 	var parts [2][]int
 	parts[0] = p.order
@@ -86,16 +102,16 @@ func (p *splitPlan) checkReach() {
 	if total < aarch64.ReachBit/2 {
 		branches = nil // all of them reach the jumps at the end
 	} else if odd {
-		p.refuse("inline assembly in a function that branches might not reach across")
-		return
+		return "inline assembly in a function that branches might not reach across"
+	} else if p.ordered && total > maxOrdered {
+		return "a large function in another order"
 	}
 	entries := slices.DeleteFunc(p.tableEntries(), func(d codeDistance) bool { return d.limit == 0 })
 	if len(entries) == 0 {
-		return
+		return ""
 	}
 	if odd {
-		p.refuse("inline assembly in a function with a compressed jump table")
-		return
+		return "inline assembly in a function with a compressed jump table"
 	}
 	hot, _ := p.offsets(parts[0], branches)
 	cold, _ := p.offsets(parts[1], branches)
@@ -104,11 +120,11 @@ func (p *splitPlan) checkReach() {
 		if p.pieces[p.labelled(d.base)].cold {
 			at = cold
 		}
-		if n := at[p.labelled(d.target)] - at[p.labelled(d.base)]; max(n, -n) > d.limit {
-			p.refuse("a jump table that might not reach")
-			return
+		if n := at[p.labelled(d.target)] - at[p.labelled(d.base)]; max(n, -n) > d.limit || d.forward && n < 0 {
+			return "a jump table that might not reach"
 		}
 	}
+	return ""
 }
 
 // reachOut makes the conditional jumps of a part reach: those to the other part go to a stub at its end; if
