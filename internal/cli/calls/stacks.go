@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/output/calllist"
 	"github.com/cairnprof/cairn/internal/output/calltable"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -55,5 +57,74 @@ names is ./functions.`,
 func formerly(name string, c *cobra.Command) *cobra.Command {
 	_, rest, _ := strings.Cut(c.Use, " ")
 	c.Use, c.Hidden = name+" "+rest, true
+	return c
+}
+
+// Account returns the command cairn account, the former name of cairn stacks functions.
+func Account(s *verb.Streams) *cobra.Command { return formerly("account", functions(s)) }
+
+// functions returns the command cairn stacks functions.
+func functions(s *verb.Streams) *cobra.Command {
+	var f calltable.Functions
+	c := &cobra.Command{
+		Use:   "functions LOG... [flags]",
+		Short: "Print calls and times of each function in logs of calls",
+		Long: `functions prints a table of the functions in logs of calls: the number of calls, the
+shortest, median, 90th and 99th percentile and longest call, the time of all calls
+including callees (total) and excluding them (self). All logs and threads are summed.
+Total counts a recursive function once, unless --recursive asks for the sum of all
+calls, as llvm-xray prints it.
+
+Percentiles are exact for up to 32 calls, and within 1.6 % for more. The column "no
+exit" counts calls whose end is not in the log; their times are lower bounds.
+CSV and JSON have nanoseconds, or ticks if the clock's rate is not known.`,
+		Example: "  cairn stacks functions ./app --top 20 --sort self xray-log.app.*",
+		Args:    verb.ExactFiles("stacks functions", "logs of calls", 1, -1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.Write(c.Context(), s, args)
+		},
+	}
+	RegisterLogs(c, &f.Choice)
+	f.DisplayFlags.Register(c)
+	f.RegisterShort(c)
+	c.Flags().StringVar(&f.Sort, "sort", "total", "order of the functions: `key` is "+verb.Alternatives(append(account.KeyNames(), "name", "id")))
+	verb.Values(c, "sort", append(account.KeyNames(), "name", "id")...)
+	verb.OtherWord(c, "sort", "by") // its name in cairn stacks
+	c.Flags().BoolVar(&f.Reverse, "reverse", false, "reverse the order")
+	c.Flags().IntVar(&f.Top, "top", 0, "only the first `n` functions; 0 for all")
+	verb.RegisterRegexp(c, &f.Pattern, "only functions whose name (mangled or demangled) matches this `pattern`")
+	c.Flags().BoolVar(&f.CSV, "csv", false, "print comma-separated values (RFC 4180)")
+	c.Flags().BoolVar(&f.Recursive, "recursive", false, "count the time of recursive calls again")
+	c.Flags().BoolVar(&f.Only, "recursive-calls-only", false, "only recursive calls and the calls that contain them")
+	c.Flags().BoolVar(&f.PerThread, "per-thread", false, "print a table for each thread")
+	verb.Rules(c, verb.OnlyOne("json", "csv"))
+	return c
+}
+
+// Replay returns the command cairn replay, the former name of cairn stacks calls.
+func Replay(s *verb.Streams) *cobra.Command { return formerly("replay", each(s)) }
+
+// each returns the command cairn stacks calls.
+func each(s *verb.Streams) *cobra.Command {
+	var f calllist.Choice
+	c := &cobra.Command{
+		Use:   "calls LOG...",
+		Short: "Print the calls of a log in time order, indented by depth",
+		Long: `calls prints the calls of logs one by one: the time, the thread, and on the line
+where the call ends its duration. A call without callees has one line. The threads of
+a log are merged in time order; several logs are printed one after the other.
+A log of a second has millions of lines: --from and --to, --within, --longer, --depth
+and --thread select what to print. Calls whose end is not in the log are marked.`,
+		Example: `  cairn stacks calls ./app --from 1.2s --to 1.21s xray-log.app.*
+  cairn stacks calls ./app --within handle_request --longer 1ms log | less`,
+		Args: verb.ExactFiles("stacks calls", "a log of calls", 1, -1),
+		RunE: func(c *cobra.Command, args []string) error { return f.Write(c.Context(), s, args) },
+	}
+	RegisterLogs(c, &f.Choice)
+	f.RegisterNames(c)
+	f.RegisterColor(c)
+	c.Flags().StringVarP(&f.Out, "output", "o", "-", "write to this `file`")
+	c.Flags().BoolVar(&f.Json, "json", false, "print JSON: a list with an object for each line of the text")
+	f.RegisterLines(c)
 	return c
 }

@@ -19,12 +19,13 @@ const maxCompleted = 1000
 
 // RegisterProfile adds the flags that select a profile.
 func RegisterProfile(c *cobra.Command, f *gather.Choice) {
-	registerIn(c.Flags(), f)
+	RegisterIn(c.Flags(), f)
 	verb.FilesOf(c, "profile", "mip")
 	verb.Hide(c, "profile")
 }
 
-func registerIn(flags *pflag.FlagSet, f *gather.Choice) {
+// RegisterIn adds them to a set of flags.
+func RegisterIn(flags *pflag.FlagSet, f *gather.Choice) {
 	flags.StringVarP(&f.Path, "profile", "p", "", "the profile, a .mip `file` or a directory of them, if it is not the argument")
 	flags.StringVar(&f.Module, "module", "", "only the module of this `name`, as cairn info prints it")
 }

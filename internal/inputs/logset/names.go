@@ -13,6 +13,7 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/binary/symbolize"
+	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
@@ -302,4 +303,75 @@ func (t *Set) addFuncs(funcs calllog.Funcs, objects []tracelog.Object, key, path
 		}
 	}
 	return nil
+}
+
+// uncertainSuffix marks a function below one that may not have called it.
+const uncertainSuffix = " [uncertain]"
+
+// addUncertain names the functions of calls in windows whose caller is not certain: they have
+// other numbers, so that every view of functions shows the mark.
+func (t *Set) addUncertain(funcs calllog.Funcs) {
+	marked := make(calllog.Funcs)
+	for _, log := range t.Logs {
+		if !isWindows(log) {
+			continue
+		}
+		for id, fn := range funcs {
+			if twin, ok := tracelog.Uncertain(id); ok {
+				t.Shown[twin] = t.Names.Show(funcs.Name(id)) + uncertainSuffix
+				t.Unmarked[twin] = id
+				fn.Name += uncertainSuffix
+				marked[twin] = fn
+			}
+		}
+		break
+	}
+	for id, fn := range marked {
+		funcs[id] = fn
+	}
+}
+
+// isWindows reports whether a log has the calls around spikes.
+func isWindows(log calllog.Log) bool {
+	for {
+		switch l := log.(type) {
+		case *tracelog.Windows:
+			return true
+		case interface{ Unwrap() calllog.Log }:
+			log = l.Unwrap()
+		default:
+			return false
+		}
+	}
+}
+
+// unsuffixed is the symbol of a function whose caller may not be certain.
+func unsuffixed(symbol string) string { return strings.TrimSuffix(symbol, uncertainSuffix) }
+
+// OneBody returns the function that finds one id for all bodies of a constructor or destructor of the source.
+func (t *Set) OneBody() func(calllog.FuncID) calllog.FuncID {
+	type definition struct {
+		name, file, object string
+		line               int
+	}
+	first, of := map[definition]calllog.FuncID{}, map[calllog.FuncID]calllog.FuncID{}
+	for _, id := range slices.Sorted(maps.Keys(t.Funcs)) {
+		fn := t.Funcs[id]
+		symbol := t.Symbol(id)
+		name := sourcefunc.OneBody(symbol)
+		if name == symbol {
+			continue
+		}
+		at := definition{name, fn.File, fn.Object, fn.Line}
+		if _, ok := first[at]; !ok {
+			first[at] = id
+		}
+		of[id] = first[at]
+	}
+	return func(id calllog.FuncID) calllog.FuncID {
+		if to, ok := of[id]; ok {
+			return to
+		}
+		return id
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/format/xrayyaml"
 	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/calls/calldb"
 	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/output"
@@ -292,4 +293,26 @@ func yamlHeader(log calllog.Log) xrayyaml.Header {
 		}
 	}
 	return out
+}
+
+// Database returns the inputs of the database and of the Parquet file of a set.
+func Database(t *logset.Set, results []*account.Result) *calldb.Data {
+	data := &calldb.Data{Funcs: t.Funcs, Show: t.Names.Show}
+	for i, log := range t.Logs {
+		data.Sources = append(data.Sources, calldb.Source{Log: log, Result: results[i], SumsOnly: logset.SumsOf(log) != nil})
+	}
+	return data
+}
+
+// WriteCalls writes every call as Parquet, with progress.
+func WriteCalls(ctx context.Context, t *logset.Set, w io.Writer, data *calldb.Data, opt account.Options) error {
+	opt, err := t.WithTails(ctx, opt)
+	if err != nil {
+		return err
+	}
+	var stop func()
+	opt.Progress, stop = t.Progress()
+	defer stop()
+	_, err = calldb.WriteCalls(ctx, w, data, opt)
+	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/chrometrace"
+	"github.com/cairnprof/cairn/format/firefoxprofile"
 	"github.com/cairnprof/cairn/format/perfetto"
 	"github.com/cairnprof/cairn/format/speedscope"
 	"github.com/cairnprof/cairn/internal/calls/account"
@@ -255,3 +256,25 @@ func processName(log calllog.Log, th calllog.Thread, pid uint32) string {
 // trackOf returns the number of the track for one stack of a thread: that of the thread for
 // its own stack. The kernel's thread ids have 22 bits.
 func trackOf(th calllog.Thread) uint32 { return th.TID + th.Stack<<22 }
+
+// firefox writes a profile for the Firefox Profiler.
+func (v *converter) firefox(ctx context.Context, w io.Writer) error {
+	meta := firefoxprofile.Meta{Product: v.set.Title(), Program: verb.Program()}
+	if v.set.Clock.Epoch {
+		meta.Start = v.origins()[0]
+	}
+	out := firefoxEvents{firefoxprofile.NewWriter(w, meta)}
+	return v.events(ctx, out, func(id calllog.FuncID) int {
+		fn := v.set.Funcs[id]
+		return out.Function(firefoxprofile.Function{Name: v.set.Name(id), File: fn.File, Line: fn.Line})
+	})
+}
+
+// firefoxEvents writes calls without their arguments, and events as markers.
+type firefoxEvents struct{ *firefoxprofile.Writer }
+
+func (x firefoxEvents) Begin(at uint64, fn int, _ []uint64) error { return x.Writer.Begin(at, fn) }
+
+func (x firefoxEvents) Instant(at uint64, kind calllog.Kind, _ *calllog.Payload) error {
+	return x.Marker(at, kind.String())
+}

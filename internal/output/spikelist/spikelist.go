@@ -12,6 +12,7 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/inputs/spikeset"
+	"github.com/cairnprof/cairn/internal/page/single"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/spikes"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -307,4 +308,44 @@ func writeJSON(t *spikeset.Set, w io.Writer, display *verb.DisplayFlags) error {
 		return err
 	}
 	return b.Flush()
+}
+
+// writeHTML writes a page with the spikes that are shown.
+func (f *Choice) writeHTML(t *spikeset.Set) error {
+	top := f.Top
+	if !f.TopGiven {
+		top = spikeset.PageStacks
+	}
+	page, err := t.Page(f.Sort, top)
+	if err != nil {
+		return err
+	}
+	err = verb.WriteFile(t.Streams, f.HTML, func(w io.Writer) error { return single.Spikes(w, page) })
+	if err == nil {
+		open := ""
+		if n := len(page.Open); n > 0 {
+			open = ", " + report.Plural(n, "call") + " that " + report.Either(uint64(n), "has", "have") + " not ended"
+		}
+		fmt.Fprintf(t.Streams.Remarks(), "%s: %s%s\n", f.HTML, report.Plural(len(page.Spikes), "stack"), open)
+	}
+	return err
+}
+
+// writeSnapshots prints the latest of the stacks that programs requested.
+func (f *Choice) writeSnapshots(b *bufio.Writer, t *spikeset.Set) error {
+	list := t.Spikes.Snapshots
+	left := 0
+	if f.Top > 0 && len(list) > f.Top {
+		left = len(list) - f.Top
+	}
+	for _, sp := range list[left:] {
+		if err := t.Writer.Spike(b, spikes.Alone(sp), sp); err != nil {
+			return err
+		}
+		b.WriteByte('\n')
+	}
+	if left > 0 {
+		fmt.Fprintf(b, "%s before them (--top 0 shows all)\n\n", report.Plural(left, "snapshot"))
+	}
+	return nil
 }
