@@ -158,13 +158,19 @@ func readStart(c *bytecur.Cursor, of registers) *cie {
 	return &out
 }
 
-func (t *table) frame(c *bytecur.Cursor, common *cie) {
-	lo := pointer(c, common.pointers)
-	hi := lo + pointer(c, common.pointers&formMask)
+// readRange reads an FDE up to its instructions. ok is false for code that the linker discarded.
+func readRange(c *bytecur.Cursor, common *cie) (lo, hi uint64, ok bool) {
+	lo = pointer(c, common.pointers)
+	hi = lo + pointer(c, common.pointers&formMask)
 	if common.sized {
 		c.Sub(c.Uvarint())
 	}
-	if lo == 0 || hi <= lo || c.Err() != nil {
+	return lo, hi, lo != 0 && hi > lo && c.Err() == nil
+}
+
+func (t *table) frame(c *bytecur.Cursor, common *cie) {
+	lo, hi, ok := readRange(c, common)
+	if !ok {
 		return
 	}
 	from := len(t.rows)

@@ -206,7 +206,7 @@ func TestAArch64Runs(t *testing.T) {
 			t.Parallel()
 			program := crossBuild(t, command)
 			p, s := load(t, program)
-			f := &follower{t: t, s: s, b: s.Binaries()[0], rows: p.Unwind}
+			f := &follower{t: t, s: s, b: s.Binaries()[0], rows: p.Unwind.Rows()}
 			entry := uint64(0)
 			for _, sym := range p.Symbols {
 				if sym.Name == "_start" {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/pseudoprobe"
 	"github.com/cairnprof/cairn/internal/binary/controlflow"
+	"github.com/cairnprof/cairn/internal/binary/ehframe"
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
@@ -36,6 +37,7 @@ type Binary struct {
 	symbols  []objfile.TableSymbol
 	pointers []objfile.Pointer
 	exports  []uint64
+	unwind   *ehframe.Table
 }
 
 // text is a section, with the bytes at which instructions begin.
@@ -50,7 +52,7 @@ const pageSize = 0x1000
 
 // newBinary disassembles a program and adds its instructions to those of s.
 func newBinary(s *Set, p *objfile.Program, arch Arch) *Binary {
-	b := &Binary{Path: p.Path, Name: filepath.Base(p.Path), BuildID: p.BuildID, First: s.end(), arch: arch, mapped: p.Machine == machine.AArch64, symbols: p.Symbols, pointers: p.Pointers, exports: p.Exports}
+	b := &Binary{Path: p.Path, Name: filepath.Base(p.Path), BuildID: p.BuildID, First: s.end(), arch: arch, mapped: p.Machine == machine.AArch64, symbols: p.Symbols, pointers: p.Pointers, exports: p.Exports, unwind: p.Unwind}
 	b.segments = p.Segments
 	if len(b.segments) > 0 {
 		b.Loaded = b.segments[0].Addr &^ (pageSize - 1)

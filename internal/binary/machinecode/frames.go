@@ -4,7 +4,6 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/aarch64"
 	"github.com/cairnprof/cairn/internal/binary/ehframe"
 	"github.com/cairnprof/cairn/internal/binary/machine"
-	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
 // Frame is the owner of the frame that the frame pointer points to at an instruction.
@@ -28,13 +27,13 @@ const (
 // function's own frame is in place from the instruction that sets the frame pointer, after the
 // row in which the caller's is saved, up to the row in which it is restored.
 
-// markFrames evaluates the unwind table of a program for its instructions.
-func (s *Set) markFrames(b *Binary, p *objfile.Program) {
-	if p.Machine == machine.AArch64 {
-		s.markRecords(b, p.Unwind)
+// markFrames evaluates the unwind table of a binary for its instructions.
+func (s *Set) markFrames(b *Binary) {
+	if s.machine == machine.AArch64 {
+		s.markRecords(b, b.unwind.Rows())
 		return
 	}
-	for rows := p.Unwind; len(rows) > 0; {
+	for rows := b.unwind.Rows(); len(rows) > 0; {
 		marks, n := s.marksOf(&rows[0]), 1
 		for n < len(rows) && s.marksOf(&rows[n]) == marks {
 			n++
@@ -125,6 +124,12 @@ func (s *Set) marksOf(row *ehframe.Row) *bitset {
 
 // Frame returns whose frame the frame pointer points to at an instruction.
 func (s *Set) Frame(r Ref) Frame {
+	s.framesOnce.Do(func() { // stacks that were copied do not need them
+		s.framed, s.frameless = newBitset(len(s.shapes)), newBitset(len(s.shapes))
+		for _, b := range s.binaries {
+			s.markFrames(b)
+		}
+	})
 	switch i := uint32(r - firstRef); {
 	case s.framed.has(i):
 		return FrameOwn

@@ -27,7 +27,7 @@ func FuzzSet(f *testing.F) {
 		p := program(0)
 		if second {
 			p.Machine = machine.AArch64
-			p.Unwind = []ehframe.Row{{PC: text, CFA: ehframe.CFAStack}, {PC: text + 8, CFA: ehframe.CFAStack, Offset: 16, Frame: ehframe.FrameAtCFA}}
+			p.Unwind = ehframe.TableOf([]ehframe.Row{{PC: text, CFA: ehframe.CFAStack}, {PC: text + 8, CFA: ehframe.CFAStack, Offset: 16, Frame: ehframe.FrameAtCFA}})
 		}
 		p.Segments[1] = objfile.Segment{Addr: text, Size: uint64(len(code)), Offset: 0x1000, Exec: true}
 		p.Code = []objfile.CodeSection{{Name: ".text", Index: 3, Addr: text, Data: code}}

@@ -12,7 +12,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
-// Set holds the instructions of the binaries of a run. It is immutable, and safe for concurrent use.
+// Set holds the instructions of the binaries of a run. It does not change, and is safe for concurrent use.
 type Set struct {
 	binaries []*Binary
 	machine  machine.Kind
@@ -24,7 +24,8 @@ type Set struct {
 	// which a stack may lack a frame, departures jumps at which it does.
 	barriers, dubious, departures bitset
 	entries                       bitset // where functions are entered
-	framed, frameless             bitset // see Frame
+	framesOnce                    sync.Once
+	framed, frameless             bitset // see Frame, which makes them
 	jumps                         []Ref  // of departures
 
 	leaving  []Ref // direct jumps out of their range of code, ascending
@@ -73,10 +74,6 @@ func NewSet(programs ...*objfile.Program) (*Set, error) {
 	s.dubious.cut(len(s.shapes))
 	s.entries = newBitset(len(s.shapes))
 	s.markDubious()
-	s.framed, s.frameless = newBitset(len(s.shapes)), newBitset(len(s.shapes))
-	for i, p := range programs {
-		s.markFrames(s.binaries[i], p)
-	}
 	s.departures = newBitset(len(s.shapes))
 	for _, r := range s.jumps {
 		s.departures.set(uint32(r - firstRef))

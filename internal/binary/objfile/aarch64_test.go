@@ -80,8 +80,8 @@ func TestAArch64(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if p.Machine != machine.AArch64 || len(p.Unwind) < 10 || len(p.Ranges) < 3 {
-				t.Errorf("%v, %d rows, %d ranges", p.Machine, len(p.Unwind), len(p.Ranges))
+			if p.Machine != machine.AArch64 || len(p.Unwind.Rows()) < 10 || len(p.Ranges) < 3 {
+				t.Errorf("%v, %d rows, %d ranges", p.Machine, len(p.Unwind.Rows()), len(p.Ranges))
 			}
 			mapped := 0
 			for i := range p.Symbols {

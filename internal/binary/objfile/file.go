@@ -24,7 +24,7 @@ type File struct {
 	pdb       string // the file with names and lines of a program for Windows, "" if there is none
 	damage    error  // of such a file, which is not used then
 
-	ehFrame []ehframe.Row // set by SetEHFrame, else nil
+	ehFrame *ehframe.Table // set by SetEHFrame, else nil
 
 	// Computed once.
 	lines  func() (*LineTable, error)

@@ -20,15 +20,15 @@ type Program struct {
 	Machine  machine.Kind
 	BuildID  string // in lower-case hexadecimal, "" if there is none
 	Segments []Segment
-	Code     []CodeSection // ascending by address
-	Symbols  []TableSymbol // of .symtab, ascending by address, then in the order of the table
-	Stubs    bool          // Symbols has those of stubs, see AddStubs
-	Ranges   []ScopeRange  // of functions, from debug information; may be empty
-	Probes   []byte        // .pseudo_probe
-	Probed   []byte        // .pseudo_probe_desc
-	Pointers []Pointer     // to code, and to C++ type information; ascending by location
-	Exports  []uint64      // addresses of exported symbols, ascending
-	Unwind   []ehframe.Row // of .eh_frame, ascending; as far as it can be read
+	Code     []CodeSection  // ascending by address
+	Symbols  []TableSymbol  // of .symtab, ascending by address, then in the order of the table
+	Stubs    bool           // Symbols has those of stubs, see AddStubs
+	Ranges   []ScopeRange   // of functions, from debug information; may be empty
+	Probes   []byte         // .pseudo_probe
+	Probed   []byte         // .pseudo_probe_desc
+	Pointers []Pointer      // to code, and to C++ type information; ascending by location
+	Exports  []uint64       // addresses of exported symbols, ascending
+	Unwind   *ehframe.Table // of .eh_frame, nil if there is none
 	// TextRelocations reports that the dynamic linker modifies the code before it runs.
 	TextRelocations bool
 }
@@ -115,7 +115,7 @@ func (f *File) ProgramOfSymbols() (*Program, error) {
 			}
 		}
 	}
-	p.Unwind = f.unwindRows()
+	p.Unwind = f.unwindTable()
 	return p, p.readPointers(f)
 }
 

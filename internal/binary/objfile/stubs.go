@@ -6,11 +6,11 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/binary/aarch64"
 	"github.com/cairnprof/cairn/internal/binary/machine"
-	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // StubSuffix is the suffix of the names of stubs, as of perf and objdump: malloc@plt.
@@ -43,19 +43,34 @@ func (f *File) AddStubs(p *Program) {
 		}
 	}
 	if len(stubs) > 0 {
-		p.Symbols, p.Stubs = append(p.Symbols, stubs...), true
-		stablesort.Func(p.Symbols, func(a, b TableSymbol) int { return cmp.Compare(a.Addr, b.Addr) })
+		p.Symbols, p.Stubs = merged(p.Symbols, stubs), true
 	}
 }
 
-// slotNames returns the names of functions by the addresses of the words that the dynamic linker sets to them.
+// merged adds symbols to others; both are ascending.
+func merged(symbols, more []TableSymbol) []TableSymbol {
+	i := len(symbols) - 1
+	symbols = append(symbols, more...)
+	for to := len(symbols) - 1; len(more) > 0; to-- {
+		if last := &more[len(more)-1]; i < 0 || symbols[i].Addr <= last.Addr {
+			symbols[to], more = *last, more[:len(more)-1]
+		} else {
+			symbols[to] = symbols[i]
+			i--
+		}
+	}
+	return symbols
+}
+
+// slotNames returns the names of functions by the addresses of the words that the dynamic linker sets to them. symbols are
+// ascending.
 func (f *File) slotNames(symbols []TableSymbol) map[uint64]string {
 	names := map[uint64]string{}
-	imported, err := f.dynamicSymbols()
-	if err != nil {
-		return names
+	var imported []byte
+	var texts string
+	if s := f.symbolSection(elf.SHT_DYNSYM); s != nil {
+		imported, texts, _ = f.readSymbolTable(s)
 	}
-	resolvers := map[uint64]string{}
 	for _, s := range f.elf.Sections {
 		if s.Flags&elf.SHF_ALLOC == 0 || s.Type != elf.SHT_RELA {
 			continue
@@ -67,24 +82,25 @@ func (f *File) slotNames(symbols []TableSymbol) map[uint64]string {
 		for ; len(table) >= relaSize; table = table[relaSize:] {
 			at, info := binary.LittleEndian.Uint64(table), binary.LittleEndian.Uint64(table[8:])
 			switch kind := f.relocation(uint32(info)); {
-			case kind == relocSlot && info>>32 < uint64(len(imported)):
-				names[at] = imported[info>>32].Name
+			case kind == relocSlot && info>>32 < uint64(len(imported)/symbolSize):
+				names[at] = cstring(texts, uint64(binary.LittleEndian.Uint32(imported[info>>32*symbolSize:])))
 			case kind == relocRelative && f.chosen(uint32(info)):
-				to := binary.LittleEndian.Uint64(table[16:])
-				if len(resolvers) == 0 {
-					for i := range symbols {
-						if x := &symbols[i]; x.Func && resolvers[x.Addr] == "" {
-							resolvers[x.Addr] = x.Name
-						}
-					}
-				}
-				if names[at] = resolvers[to]; names[at] == "" {
-					names[at] = fmt.Sprintf("*ABS*+%#x", to)
-				}
+				names[at] = resolverName(symbols, binary.LittleEndian.Uint64(table[16:]))
 			}
 		}
 	}
 	return names
+}
+
+// resolverName returns the name of the function that chooses another one, as objdump writes it if there is no symbol.
+func resolverName(symbols []TableSymbol, addr uint64) string {
+	i, _ := slices.BinarySearchFunc(symbols, addr, func(s TableSymbol, addr uint64) int { return cmp.Compare(s.Addr, addr) })
+	for ; i < len(symbols) && symbols[i].Addr == addr; i++ {
+		if symbols[i].Func {
+			return symbols[i].Name
+		}
+	}
+	return fmt.Sprintf("*ABS*+%#x", addr)
 }
 
 // chosen reports whether a relocation is the result of a function that chooses another one by the processor.

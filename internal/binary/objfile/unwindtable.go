@@ -8,8 +8,8 @@ import (
 
 // Unwinding is the unwind table of a module.
 type Unwinding struct {
-	Rows     []ehframe.Row // of .eh_frame and .debug_frame
-	EHFrame  []ehframe.Row // of .eh_frame alone
+	Rows     []ehframe.Row  // of .eh_frame and .debug_frame, nil if there is no .debug_frame
+	EHFrame  *ehframe.Table // of .eh_frame alone
 	Segments []Segment
 }
 
@@ -18,12 +18,14 @@ type Unwinding struct {
 // kernel has at most 20 bytes; "" is any.
 func UnwindTable(path, id string) (rows []ehframe.Row, segments []Segment, ok bool) {
 	u, ok := ReadUnwinding(path, id, nil)
+	if u.Rows == nil {
+		u.Rows = u.EHFrame.Rows()
+	}
 	return u.Rows, u.Segments, ok
 }
 
-// ReadUnwinding is UnwindTable for a module whose .eh_frame may have been read already; its rows
-// are ehFrame, nil if they must be read.
-func ReadUnwinding(path, id string, ehFrame []ehframe.Row) (u Unwinding, ok bool) {
+// ReadUnwinding is UnwindTable for a module whose .eh_frame may have been read already: it is ehFrame, nil if it must be read.
+func ReadUnwinding(path, id string, ehFrame *ehframe.Table) (u Unwinding, ok bool) {
 	f, ok := openRegular(path)
 	if !ok {
 		return u, false
@@ -33,21 +35,20 @@ func ReadUnwinding(path, id string, ehFrame []ehframe.Row) (u Unwinding, ok bool
 		return u, false
 	}
 	f.ehFrame = ehFrame
-	u.EHFrame = f.unwindRows()
-	u.Rows, u.Segments = u.EHFrame, f.Segments()
+	u.EHFrame, u.Segments = f.unwindTable(), f.Segments()
 	// The startup code has .eh_frame also where the program has none.
 	if data, _, _, ok, err := f.Section(".debug_frame"); err == nil && ok {
 		more, _ := ehframe.DebugRows(data, f.Machine())
-		u.Rows = ehframe.Merge(u.EHFrame, more)
+		u.Rows = ehframe.Merge(u.EHFrame.Rows(), more)
 	}
 	return u, true
 }
 
-// SetEHFrame sets the rows of .eh_frame, as Unwinding has them, so that it is not read again.
-func (f *File) SetEHFrame(rows []ehframe.Row) { f.ehFrame = rows }
+// SetEHFrame sets the table of .eh_frame, as Unwinding has it, so that it is not read again.
+func (f *File) SetEHFrame(t *ehframe.Table) { f.ehFrame = t }
 
-// unwindRows returns the rows of .eh_frame, as far as they can be read.
-func (f *File) unwindRows() []ehframe.Row {
+// unwindTable returns the table of .eh_frame, nil if there is none.
+func (f *File) unwindTable() *ehframe.Table {
 	if f.ehFrame != nil {
 		return f.ehFrame
 	}
@@ -55,6 +56,5 @@ func (f *File) unwindRows() []ehframe.Row {
 	if err != nil || !ok {
 		return nil
 	}
-	rows, _ := ehframe.Rows(data, addr, f.Machine())
-	return rows
+	return ehframe.NewTable(data, addr, f.Machine())
 }

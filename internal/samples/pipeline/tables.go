@@ -16,9 +16,9 @@ type Tables struct {
 	find func(m *sample.Mapping) (path, id string)
 
 	mu      sync.Mutex
-	known   map[string]*unwindTable  // by path and build id of mappings
-	missing []string                 // the first few files that are not here
-	ehFrame map[string][]ehframe.Row // by path on this machine, of files that were read
+	known   map[string]*unwindTable   // by path and build id of mappings
+	missing []string                  // the first few files that are not here
+	ehFrame map[string]*ehframe.Table // by path on this machine, of files that were read
 }
 
 type unwindTable struct {
@@ -32,7 +32,7 @@ const maxUnwindTables = 1 << 10
 // NewTables returns tables of the files that find returns: their path, and the build id that is
 // required, "" for any.
 func NewTables(find func(m *sample.Mapping) (path, id string)) *Tables {
-	return &Tables{find: find, known: map[string]*unwindTable{}, ehFrame: map[string][]ehframe.Row{}}
+	return &Tables{find: find, known: map[string]*unwindTable{}, ehFrame: map[string]*ehframe.Table{}}
 }
 
 // unwindTables returns the tables of the binaries, and of the files at the paths of mappings on
@@ -55,8 +55,8 @@ func (b *binaries) unwindTables() *Tables {
 	return t
 }
 
-// ofFile returns the rows of .eh_frame of a file that was read, nil if it was not. t may be nil.
-func (t *Tables) ofFile(path string) []ehframe.Row {
+// ofFile returns the table of .eh_frame of a file that was read, nil if it was not. t may be nil.
+func (t *Tables) ofFile(path string) *ehframe.Table {
 	if t == nil {
 		return nil
 	}
@@ -98,5 +98,9 @@ func (t *Tables) read(m *sample.Mapping) *unwindTable {
 	if !ok && len(t.missing) < most {
 		t.missing = append(t.missing, m.Path)
 	}
-	return &unwindTable{u.Segments, stackcopy.NewRules(u.Rows)}
+	rules := stackcopy.LazyRules(u.EHFrame)
+	if u.Rows != nil {
+		rules = stackcopy.NewRules(u.Rows)
+	}
+	return &unwindTable{u.Segments, rules}
 }

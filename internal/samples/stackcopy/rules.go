@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"github.com/cairnprof/cairn/internal/binary/ehframe"
 )
@@ -15,6 +16,17 @@ type Rules struct {
 	// after the block does. A block has few rows, as there are about as many blocks as rows.
 	blocks []uint32
 	shift  uint
+
+	lazy *ehframe.Table // in place of them, if it is not nil
+	full func() *Rules  // of lazy
+}
+
+// LazyRules returns the rules of a table, those of a function when they are first needed.
+func LazyRules(t *ehframe.Table) *Rules {
+	if !t.Lazy() {
+		return NewRules(t.Rows())
+	}
+	return &Rules{lazy: t, full: sync.OnceValue(func() *Rules { return NewRules(t.Rows()) })}
 }
 
 // NewRules returns the rules of rows in ascending order of addresses, which it keeps.
@@ -37,8 +49,24 @@ func NewRules(rows []ehframe.Row) *Rules {
 	return r
 }
 
-// At returns the rule at a link-time address, nil if there is none.
+// At returns the rule at a link-time address, nil if there is none. Where it begins is not known of lazy rules.
 func (r *Rules) At(addr uint64) *ehframe.Row {
+	if r.lazy != nil {
+		return r.lazy.At(addr)
+	}
+	return r.exactly(addr)
+}
+
+// all returns the rules with all rows.
+func (r *Rules) all() *Rules {
+	if r.lazy != nil {
+		return r.full()
+	}
+	return r
+}
+
+// exactly is At for rules with all rows.
+func (r *Rules) exactly(addr uint64) *ehframe.Row {
 	if len(r.rows) == 0 || addr < r.rows[0].PC {
 		return nil
 	}
@@ -66,6 +94,7 @@ func (r *Rules) At(addr uint64) *ehframe.Row {
 
 // beforeStart reports whether an address is in a gap of the table before the code with which threads begin.
 func (r *Rules) beforeStart(addr uint64) bool {
+	r = r.all()
 	n, found := slices.BinarySearchFunc(r.rows, addr, func(row ehframe.Row, at uint64) int { return cmp.Compare(row.PC, at) })
 	if found {
 		n++

@@ -161,7 +161,7 @@ func (w *walk) cloned() *ehframe.Row {
 	if t == nil {
 		return begins
 	}
-	if row := t.Rules.At(to - t.Bias); row == nil || row.CFA == ehframe.CFAUnknown || row.PC == to-t.Bias {
+	if row := t.Rules.all().exactly(to - t.Bias); row == nil || row.CFA == ehframe.CFAUnknown || row.PC == to-t.Bias {
 		return begins
 	}
 	return &ehframe.Row{CFA: ehframe.CFAStack, Offset: word}

@@ -24,9 +24,12 @@ import (
 
 // complete completes a stack, and reports whether it is known to be complete.
 func (u *Unwinder) complete() bool {
+	if u.whole {
+		return true
+	}
 	leaf := u.stack[0]
 	frame := u.code.Frame(leaf)
-	if u.whole || frame == machinecode.FrameOwn {
+	if frame == machinecode.FrameOwn {
 		return true
 	}
 	departs := u.code.Departs(leaf)

@@ -38,7 +38,7 @@ func code(t testing.TB, rows ...ehframe.Row) *machinecode.Set {
 		Code:     []objfile.CodeSection{{Name: ".text", Index: 1, Addr: text, Data: c}},
 		Symbols:  []objfile.TableSymbol{symbol("main", 0, 0x20), symbol("f", 0x20, 9), symbol("g", 0x30, 5), symbol("h", 0x40, 5)},
 		Probes:   []byte{0},
-		Unwind:   rows,
+		Unwind:   ehframe.TableOf(rows),
 	})
 	if err != nil {
 		t.Fatal(err)
