@@ -33,7 +33,7 @@ func pdbProgram(t *testing.T, target, source string, flags ...string) string {
 	return program
 }
 
-// TestPDB compares the names and the lines of all instructions with those that LLVM finds in the same PDB.
+// TestPDB compares the names and the lines of all instructions, inlined calls included, with those that LLVM finds in the same PDB.
 func TestPDB(t *testing.T) {
 	t.Parallel()
 	shorttest.Proof(t)
@@ -110,6 +110,10 @@ func comparePDB(t *testing.T, program string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	scopes, err := f.Scopes()
+	if err != nil {
+		t.Fatal(err)
+	}
 	m, err := f.FunctionMap()
 	if err != nil {
 		t.Fatal(err)
@@ -128,29 +132,58 @@ func comparePDB(t *testing.T, program string) {
 			}
 		}
 	}
-	cmd := command(t, "llvm-symbolizer-22", "--obj="+program, "--no-inlines", "--functions=linkage")
+	cmd := command(t, "llvm-symbolizer-22", "--obj="+program, "--inlining", "--functions=linkage")
 	cmd.Stdin = strings.NewReader(asked.String())
-	answers := symbolLine.FindAllStringSubmatch(output(t, cmd), -1)
+	answers := strings.Split(strings.TrimSpace(output(t, cmd)), "\n\n")
 	if len(answers) != len(places) || len(places) < 500 {
 		t.Fatalf("%d answers for %d places", len(answers), len(places))
 	}
-	names, lines := 0, 0
+	names, lines, inlined := 0, 0, 0
 	for i, p := range places {
-		file, line, _ := table.Lookup(p.addr)
-		if got, want := p.name, strings.TrimSpace(answers[i][1]); got != want && !strings.HasPrefix(want, got+"(") {
+		want := symbolLine.FindAllStringSubmatch(answers[i], -1)
+		got := pdbFrames(table, scopes, p.name, p.addr)
+		if len(got) != len(want) {
 			if names++; names < 10 {
-				t.Errorf("%#x: function %q, LLVM has %q", p.addr, got, want)
+				t.Errorf("%#x in %s: %d frames, LLVM has %d: %v, %v", p.addr, p.name, len(got), len(want), got, want)
 			}
+			continue
 		}
-		want, _ := strconv.Atoi(answers[i][3])
-		if line != want && table.Begins(p.addr) { // of two rows LLVM takes the first
-			file, line, _ = table.Entry(p.addr)
-		}
-		if line != want || line != 0 && filepath.Base(file) != filepath.Base(strings.ReplaceAll(answers[i][2], `\`, "/")) {
-			if lines++; lines < 10 {
-				t.Errorf("%#x in %s: %s:%d, LLVM has %s:%d", p.addr, p.name, file, line, answers[i][2], want)
+		inlined += len(got) - 1
+		for k, w := range want {
+			if g, w := got[k].name, strings.TrimSpace(w[1]); g != w && !strings.HasPrefix(w, g+"(") {
+				if names++; names < 10 {
+					t.Errorf("%#x: function %q, LLVM has %q", p.addr, g, w)
+				}
+			}
+			file, line := filepath.Base(got[k].file), got[k].line
+			number, _ := strconv.Atoi(w[3])
+			if line != number && table.Begins(p.addr) { // of two rows LLVM takes the first
+				file, line, _ = table.Entry(p.addr)
+				file = filepath.Base(file)
+			}
+			if line != number || k == 0 && line != 0 && file != filepath.Base(strings.ReplaceAll(w[2], `\`, "/")) {
+				if lines++; lines < 10 {
+					t.Errorf("%#x in %s: %s:%d, LLVM has %s:%d", p.addr, got[k].name, file, line, w[2], number)
+				}
 			}
 		}
 	}
-	t.Logf("%d places in %d functions: %d names and %d lines differ", len(places), len(m.Funcs), names, lines)
+	t.Logf("%d places in %d functions with %d inlined frames: %d names and %d lines differ", len(places), len(m.Funcs), inlined, names, lines)
+}
+
+// pdbFrame is a function, the place of whose code is known.
+type pdbFrame struct {
+	name, file string
+	line       int
+}
+
+// pdbFrames returns the frames of an address, innermost first.
+func pdbFrames(table *objfile.LineTable, scopes *objfile.ScopeTable, function string, addr uint64) (out []pdbFrame) {
+	file, line, _ := table.Lookup(addr)
+	at := scopes.At(addr)
+	for i := len(at) - 1; i > 0; i-- {
+		out = append(out, pdbFrame{at[i].Name, file, line})
+		file, line = "", at[i].CallLine
+	}
+	return append(out, pdbFrame{function, file, line})
 }

@@ -137,22 +137,33 @@ func (f *File) pdbTable(b *builder) (*LineTable, error) {
 	if b.columns || b.statements {
 		return nil, fmt.Errorf("%s: %w", f.pdb, ErrNoDebug)
 	}
-	t := &b.table
+	var ends []uint64 // of the ranges
+	var parts pdbParts
 	add := func(r pdb.Range) {
 		addr, rest, ok := f.pdbAddress(r.Section, r.Offset)
 		if !ok || uint64(r.Size) > rest {
 			return
 		}
 		stablesort.Func(r.Rows, func(x, y pdb.Row) int { return cmp.Compare(x.Offset, y.Offset) })
-		first := len(t.rows)
-		for _, x := range r.Rows {
-			t.rows = append(t.rows, row{addr + uint64(x.Offset), b.file(strings.ReplaceAll(x.File, `\`, "/")), x.Line})
+		for i, x := range r.Rows {
+			end := r.Size
+			if i+1 < len(r.Rows) {
+				end = r.Rows[i+1].Offset
+			}
+			parts.add(addr+uint64(x.Offset), addr+uint64(end), 0, b.file(strings.ReplaceAll(x.File, `\`, "/")), x.Line)
 		}
-		b.endSequence(first, addr+uint64(r.Size))
+		ends = append(ends, addr+uint64(r.Size))
 	}
-	err := withPDB(f.pdb, func(p *pdb.File) error { return p.Lines(add) })
+	err := withPDB(f.pdb, func(p *pdb.File) error {
+		if err := p.Lines(add); err != nil {
+			return err
+		}
+		return f.addInlinedLines(p, b, &parts)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%s is damaged: %w; %w", f.pdb, err, ErrNoDebug)
 	}
+	slices.Sort(ends)
+	parts.rows(b, ends)
 	return b.finish(), nil
 }

@@ -144,6 +144,9 @@ func (f *File) Scopes() (*ScopeTable, error) { return f.scopes() }
 
 func (f *File) loadScopes() (t *ScopeTable, err error) {
 	from := f
+	if f.pdb != "" {
+		return f.loadPDBScopes()
+	}
 	if f.elf.Section(".debug_info") == nil {
 		d, err := f.openDebug()
 		if err != nil {

@@ -1,0 +1,240 @@
+package objfile
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/inlined"
+	"github.com/cairnprof/cairn/internal/binary/pdb"
+	"github.com/cairnprof/cairn/internal/stablesort"
+)
+
+// pdbPart is code of a line. Depth is the number of inlined calls that it is in; deeper parts hide others.
+type pdbPart struct {
+	lo, hi uint64
+	depth  int
+	row    row
+}
+
+type pdbParts []pdbPart
+
+func (p *pdbParts) add(lo, hi uint64, depth int, file, line uint32) {
+	if lo < hi || lo == hi && depth == 0 {
+		*p = append(*p, pdbPart{lo, hi, depth, row{lo, file, line}})
+	}
+}
+
+// rows adds the lines of the deepest parts to a table. Where a range ends, so does a sequence. A part without code is a row in front
+// of another one, as where the place of a function begins.
+func (p pdbParts) rows(b *builder, ends []uint64) {
+	stablesort.Func(p, func(x, y pdbPart) int { return cmp.Or(cmp.Compare(x.lo, y.lo), cmp.Compare(x.depth, y.depth)) })
+	t := &b.table
+	first, closed := 0, -1 // closed is the row behind the part that ended last
+	put := func(addr uint64, r row) {
+		r.addr = addr
+		if n := len(t.rows) - 1; n >= first && n == closed && t.rows[n].addr == addr {
+			t.rows = t.rows[:n]
+		}
+		t.rows = append(t.rows, r)
+	}
+	var open []pdbPart // each deeper than the one before
+	closeUntil := func(addr uint64) {
+		for len(open) > 0 {
+			n := len(open) - 1
+			next := addr // the first end of an open part
+			at := -1
+			for i := n; i >= 0; i-- {
+				if open[i].hi <= next {
+					next, at = open[i].hi, i
+				}
+			}
+			if at < 0 {
+				return
+			}
+			open = slices.Delete(open, at, at+1)
+			if at == n && n > 0 {
+				put(next, open[n-1].row)
+				closed = len(t.rows) - 1
+			}
+		}
+	}
+	for _, x := range p {
+		for len(ends) > 0 && ends[0] <= x.lo {
+			closeUntil(ends[0])
+			b.endSequence(first, ends[0])
+			first, ends = len(t.rows), ends[1:]
+		}
+		closeUntil(x.lo)
+		if x.lo == x.hi {
+			put(x.lo, x.row)
+			continue
+		}
+		at := len(open)
+		for at > 0 && open[at-1].depth >= x.depth {
+			at--
+		}
+		if at == len(open) {
+			put(x.lo, x.row)
+		}
+		open = slices.Insert(open, at, x)
+	}
+	for _, end := range ends {
+		closeUntil(end)
+		b.endSequence(first, end)
+		first = len(t.rows)
+	}
+}
+
+// addInlinedLines adds the lines of inlined code.
+func (f *File) addInlinedLines(p *pdb.File, b *builder, parts *pdbParts) error {
+	calls, err := p.Inlined()
+	if err != nil {
+		return err
+	}
+	depths := make([]int, len(calls))
+	for i := range calls {
+		c := &calls[i]
+		if depths[i] = 1; c.Parent >= 0 {
+			depths[i] = depths[c.Parent] + 1
+		}
+		for _, x := range c.Parts {
+			if addr, rest, ok := f.pdbAddress(c.Section, x.Offset); ok && x.End > x.Offset && uint64(x.End-x.Offset) <= rest {
+				parts.add(addr, addr+uint64(x.End-x.Offset), depths[i], b.file(strings.ReplaceAll(x.File, `\`, "/")), x.Line)
+			}
+		}
+	}
+	return nil
+}
+
+// pdbFiles are the files of calls, as a table of numbers that scopes refer to.
+type pdbFiles struct {
+	unit  unit
+	index map[string]int32
+}
+
+func (p *pdbFiles) number(path string) int32 {
+	n, ok := p.index[path]
+	if !ok {
+		n = int32(len(p.unit.names))
+		p.index[path] = n
+		p.unit.names = append(p.unit.names, entry{name: []byte(strings.ReplaceAll(path, `\`, "/"))})
+	}
+	return n
+}
+
+// pdbScopes reads the functions of a file, and what was inlined into them.
+type pdbScopes struct {
+	file      *File
+	table     ScopeTable
+	ranges    []scopeRange
+	files     pdbFiles
+	functions map[uint64]int // the scope of each, by address
+	lines     pdbParts       // of functions, ascending
+}
+
+// loadPDBScopes returns the functions of a file, and what was inlined into them.
+func (f *File) loadPDBScopes() (*ScopeTable, error) {
+	s := pdbScopes{file: f, table: ScopeTable{unlisted: true, listed: &inlined.List{}}, files: pdbFiles{index: map[string]int32{}}, functions: map[uint64]int{}}
+	if err := withPDB(f.pdb, s.read); err != nil {
+		return nil, fmt.Errorf("%s is damaged: %w; %w", f.pdb, err, ErrNoScopes)
+	}
+	if len(s.table.scopes) == 0 {
+		return nil, ErrNoScopes
+	}
+	s.table.pieces = flatten(s.ranges)
+	return &s.table, nil
+}
+
+func (s *pdbScopes) read(p *pdb.File) error {
+	functions, err := p.Functions()
+	if err != nil {
+		return err
+	}
+	t := &s.table
+	for _, fn := range functions {
+		if addr, rest, ok := s.file.pdbAddress(fn.Section, fn.Offset); ok && fn.Size > 0 && uint64(fn.Size) <= rest {
+			s.functions[addr] = len(t.scopes)
+			s.ranges = append(s.ranges, scopeRange{addr, addr + uint64(fn.Size), len(t.scopes), 0})
+			t.functions = append(t.functions, ScopeRange{fn.Name, addr, addr + uint64(fn.Size)})
+			t.scopes = append(t.scopes, Scope{Name: fn.Name, Parent: -1})
+		}
+	}
+	err = p.Lines(func(r pdb.Range) {
+		if addr, rest, ok := s.file.pdbAddress(r.Section, r.Offset); ok && uint64(r.Size) <= rest {
+			for _, x := range r.Rows {
+				s.lines = append(s.lines, pdbPart{lo: addr + uint64(x.Offset), row: row{file: uint32(s.files.number(x.File)), line: x.Line}})
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	stablesort.Func(s.lines, func(x, y pdbPart) int { return cmp.Compare(x.lo, y.lo) })
+	calls, err := p.Inlined()
+	if err != nil {
+		return err
+	}
+	return s.addCalls(calls)
+}
+
+// addCalls adds inlined calls. Where one is called is the line that the code around it has there.
+func (s *pdbScopes) addCalls(calls []pdb.Inlined) error {
+	scopes := make([]int, len(calls)) // of each call; -1: none
+	for i := range calls {
+		c := &calls[i]
+		stablesort.Func(c.Parts, func(x, y pdb.Part) int { return cmp.Compare(x.Offset, y.Offset) })
+		scopes[i] = -1
+		addr, _, ok := s.file.pdbAddress(c.Section, c.Function)
+		parent, known := s.functions[addr]
+		if c.Parent >= 0 {
+			parent = scopes[c.Parent]
+		}
+		if !ok || !known || parent < 0 || len(c.Parts) == 0 || c.Parts[0].Offset < c.Function {
+			continue
+		}
+		file, line := s.around(calls, c, addr)
+		n := len(s.table.scopes)
+		scopes[i] = n
+		s.table.scopes = append(s.table.scopes, Scope{Name: c.Name, Line: int(c.Line), Parent: parent, CallLine: int(line), CallFile: file, files: &s.files.unit})
+		depth := 1
+		for j := c.Parent; j >= 0; j = calls[j].Parent {
+			depth++
+		}
+		for _, x := range c.Parts {
+			s.addPart(scopeRange{addr + uint64(x.Offset-c.Function), addr + uint64(x.End-c.Function), n, depth})
+		}
+		if len(s.table.scopes) > maxScopes || len(s.ranges) > maxScopeRanges {
+			return fmt.Errorf("more than %d functions or %d ranges", maxScopes, maxScopeRanges)
+		}
+	}
+	return nil
+}
+
+// addPart adds code of a scope, which may go on where the last ends.
+func (s *pdbScopes) addPart(r scopeRange) {
+	if n := len(s.ranges) - 1; s.ranges[n].scope == r.scope && s.ranges[n].hi == r.lo {
+		s.ranges[n].hi = r.hi
+	} else if r.lo < r.hi {
+		s.ranges = append(s.ranges, r)
+	}
+}
+
+// around returns the line that the code around a call has where the call begins. addr is that of its function.
+func (s *pdbScopes) around(calls []pdb.Inlined, c *pdb.Inlined, addr uint64) (file int32, line uint32) {
+	at := c.Parts[0].Offset
+	if c.Parent >= 0 {
+		parts := calls[c.Parent].Parts
+		if i := sort.Search(len(parts), func(i int) bool { return parts[i].Offset > at }) - 1; i >= 0 {
+			return s.files.number(parts[i].File), parts[i].Line
+		}
+		return s.files.number(""), 0
+	}
+	addr += uint64(at - c.Function)
+	if i := sort.Search(len(s.lines), func(i int) bool { return s.lines[i].lo > addr }) - 1; i >= 0 {
+		return int32(s.lines[i].row.file), s.lines[i].row.line
+	}
+	return s.files.number(""), 0
+}
