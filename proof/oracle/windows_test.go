@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cairnprof/cairn/proof/tailguests"
@@ -24,7 +25,39 @@ const mingw = "x86_64-w64-mingw32-"
 // windows runs programs for Windows, in Wine.
 type windows struct{ env []string }
 
-// newWindows makes the directory that Wine calls C:. Its server ends with the test.
+// system is the directory that Wine calls C:, of all tests, and the server that their programs share: to make one takes as long as
+// tens of programs. The server ends with the last of the tests that run.
+var system struct {
+	sync.Mutex
+	made  bool
+	tests int
+}
+
+// enterSystem makes the directory unless another test has, and ends the server behind the last test.
+func enterSystem(t *testing.T, w *windows) {
+	t.Helper()
+	system.Lock()
+	defer system.Unlock()
+	system.tests++
+	t.Cleanup(func() {
+		system.Lock()
+		defer system.Unlock()
+		if system.tests--; system.tests > 0 {
+			return
+		}
+		for _, how := range []string{"-k", "-w"} {
+			end := exec.Command("wineserver", how)
+			end.Env = append(os.Environ(), w.env...)
+			end.Run() // it may have ended
+		}
+	})
+	if !system.made {
+		output(t, w.command(t, "", "wineboot", "-i"))
+		system.made = true
+	}
+}
+
+// newWindows returns what runs programs for Windows.
 func newWindows(t *testing.T) *windows {
 	t.Helper()
 	for _, tool := range []string{"wine", "wineserver", mingw + "gcc", mingw + "g++", mingw + "gcov"} {
@@ -32,16 +65,9 @@ func newWindows(t *testing.T) *windows {
 			t.Skipf("%s is not installed; make proof installs it", tool)
 		}
 	}
-	dir := filepath.Join(t.TempDir(), "wine")
+	dir := filepath.Join(workDir, "wine")
 	w := &windows{[]string{"WINEPREFIX=" + dir, "WINEDEBUG=-all", "DISPLAY=", "WINEDLLOVERRIDES=mscoree=;mshtml=;winemenubuilder.exe=;winedbg.exe="}}
-	t.Cleanup(func() {
-		for _, how := range []string{"-k", "-w"} {
-			end := exec.Command("wineserver", how)
-			end.Env = append(os.Environ(), w.env...)
-			end.Run() // it may have ended
-		}
-	})
-	output(t, w.command(t, "", "wineboot", "-i"))
+	enterSystem(t, w)
 	return w
 }
 

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,45 +40,49 @@ func (w *windows) cairnForWindows(t *testing.T) string {
 	return program
 }
 
-// windowsCommands are run by cairn for Linux and for Windows on the same files, and write to the directory OUT.
+// windowsCommands are run by cairn for Linux and for Windows on the same files, and write to the directory OUT. Those of analyses
+// write no files, and know nothing of systems: they are not run in short tests.
 var windowsCommands = []string{
 	"merge -o OUT/run.mip app raws",
 	"merge -o OUT/run.mip OUT/run.mip app raws",
 	`merge -o OUT/order.mip .\app-order .\raws-order`,
 	`merge -o OUT/windows.mip app.exe raws-windows`,
-	"covered app OUT/run.mip",
-	"covered --lines app OUT/run.mip",
-	"covered --json app OUT/run.mip",
 	"covered -o OUT/run.info app OUT/run.mip",
 	"covered -o OUT/cobertura.xml app OUT/run.mip",
 	"covered --lines app.exe OUT/windows.mip",
 	"covered -o OUT/windows.info app.exe OUT/windows.mip",
-	"show --json OUT/run.mip",
-	"show OUT/run.mip",
 	"report app OUT/run.mip -o OUT/report.html",
 	"map app.exe -o OUT/app.mipmap",
 	"diff OUT/run.mip OUT/order.mip",
 	"order OUT/order.mip -o OUT/order.txt",
+	"info app app.exe OUT/run.mip raws log",
+	"stacks log",
+	"flame log -o OUT/flame.svg",
+	"convert log -o OUT/trace.json",
+	"convert log -o OUT/trace.parquet",
+	"spikes log",
+	"pack -o OUT/raws.mippack raws",
+	"merge -o OUT/none.mip nosuch",
+	"nosuch",
+}
+
+var windowsAnalyses = []string{
+	"covered app OUT/run.mip",
+	"covered --lines app OUT/run.mip",
+	"covered --json app OUT/run.mip",
+	"show --json OUT/run.mip",
+	"show OUT/run.mip",
 	"callgraph OUT/run.mip",
 	"pages app-order OUT/order.mip",
 	"yaml OUT/run.mip",
-	"info app app.exe OUT/run.mip raws log",
-	"stacks log",
 	"stacks --json log",
-	"flame log -o OUT/flame.svg",
 	"account log",
 	"graph log",
-	"convert log -o OUT/trace.json",
-	"convert log -o OUT/trace.parquet",
 	"replay log",
 	"dump log",
-	"spikes log",
-	"pack -o OUT/raws.mippack raws",
 	"header",
-	"merge -o OUT/none.mip nosuch",
 	"covered app.exe OUT/run.mip",
 	"show",
-	"nosuch",
 }
 
 // varying is what of a command's answers is not the same: times, names of directories, and the system's messages.
@@ -87,7 +92,11 @@ var varying = regexp.MustCompile(`timestamp="[0-9]+"|<source>[^<]*|no such file 
 func (w *windows) commands(t *testing.T) {
 	program := w.cairnForWindows(t)
 	dir := w.inputs(t)
-	for _, line := range windowsCommands {
+	lines := windowsCommands
+	if !testing.Short() {
+		lines = slices.Concat(lines, windowsAnalyses)
+	}
+	for _, line := range lines {
 		fields := strings.Fields(line)
 		var answers [2][]byte
 		for i, out := range []string{"linux", "windows"} {

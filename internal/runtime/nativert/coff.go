@@ -12,7 +12,7 @@ import (
 // the clock has unwind tables: debuggers and profilers find the stacks of calls that it judges.
 func COFFSource(o probe.Options) (source string, args []string) {
 	if o.Mode.Timed() {
-		args = []string{"-fasynchronous-unwind-tables", runtimeDir(o.DefaultDir), "-DCAIRN_MODE=" + strconv.Itoa(int(o.Mode))}
+		args = []string{"-fasynchronous-unwind-tables", noTailCalls, runtimeDir(o.DefaultDir), "-DCAIRN_MODE=" + strconv.Itoa(int(o.Mode))}
 		if o.Mode != prof.ModeTrace {
 			args = append(args, "-DCAIRN_DEFAULTS="+strconv.Quote("threshold="+cmp.Or(o.Threshold, "10ms")))
 		}
@@ -23,6 +23,9 @@ func COFFSource(o probe.Options) (source string, args []string) {
 	}
 	return "coff.c", ObjectArgs(o.DefaultDir, o.Slots)
 }
+
+// noTailCalls: Wine's unwinder does not know epilogues that end with a jump.
+const noTailCalls = "-fno-optimize-sibling-calls"
 
 // COFFFlags returns the compiler's flags for it. A first call may occur while arguments are in vector registers, so the
 // runtime must not use any, and there may be no C library that checks the stack.

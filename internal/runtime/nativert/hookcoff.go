@@ -11,7 +11,7 @@ const hookExports = "cairn_hooks.def"
 // HooksCOFF returns the arguments of the commands of a compiler that make these files in the directory of the sources.
 func HooksCOFF() [][]string {
 	compile := slices.Concat([]string{"-Os"}, COFFFlags(), []string{
-		"-fasynchronous-unwind-tables", runtimeDir(""), `-DCAIRN_DEFAULTS="threshold=10ms"`, "-c", "coff_hook.c", "-o",
+		"-fasynchronous-unwind-tables", noTailCalls, runtimeDir(""), `-DCAIRN_DEFAULTS="threshold=10ms"`, "-c", "coff_hook.c", "-o",
 	})
 	with := func(args ...string) []string { return append(slices.Clone(compile), args...) }
 	return [][]string{
