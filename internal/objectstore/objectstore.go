@@ -11,7 +11,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -261,23 +260,15 @@ func (b *Bucket) List(ctx context.Context, begin, after string) (list []Object, 
 	if err != nil {
 		return nil, false, err
 	}
-	var answer struct {
-		XMLName     xml.Name `xml:"ListBucketResult"`
-		IsTruncated bool
-		Contents    []struct {
-			Key          string
-			Size         int64
-			LastModified time.Time
-		}
-	}
-	if err := xml.Unmarshal(data, &answer); err != nil {
+	answer, err := readListing(data)
+	if err != nil {
 		return nil, false, fmt.Errorf("%s: the list of objects: %w", u.Redacted(), err)
 	}
-	for i := range answer.Contents {
-		o := &answer.Contents[i]
-		list = append(list, Object{strings.TrimPrefix(o.Key, root), o.Size, o.LastModified})
+	for _, o := range answer.objects {
+		o.Name = strings.TrimPrefix(o.Name, root)
+		list = append(list, o)
 	}
-	return list, answer.IsTruncated && len(list) > 0, nil
+	return list, answer.truncated && len(list) > 0, nil
 }
 
 // ListAll returns all objects whose names begin with a text.
@@ -400,14 +391,16 @@ func failure(u *url.URL, response *http.Response) *Error {
 	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After")) // 0 without one
 	e.After = time.Duration(max(0, seconds)) * time.Second
 	body, _ := io.ReadAll(io.LimitReader(response.Body, 1<<16)) // the status says that it failed
-	var answer struct {
-		XMLName xml.Name `xml:"Error"`
-		Code    string
-		Message string
-	}
-	if xml.Unmarshal(body, &answer) == nil {
-		e.Code, e.Message = oneLine(answer.Code), oneLine(answer.Message)
-	}
+	// What is no XML has no code.
+	_ = readXML(body, "Error", func(path, text string) error {
+		switch path {
+		case "Code":
+			e.Code = oneLine(text)
+		case "Message":
+			e.Message = oneLine(text)
+		}
+		return nil
+	})
 	return e
 }
 
