@@ -10,9 +10,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 
 	"github.com/cairnprof/cairn/internal/fleet/collector"
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 )
 
 // A backup is a tar archive:
@@ -85,7 +85,7 @@ func (d *Dir) WriteBackup(w io.Writer, b *collector.Backup, debug string, step f
 		return err
 	}
 	for _, e := range entries {
-		if !isDebug.MatchString(e.Name()) {
+		if !isDebug().MatchString(e.Name()) {
 			continue
 		}
 		// One that is removed meanwhile was among the oldest.
@@ -105,8 +105,8 @@ func (d *Dir) WriteBackup(w io.Writer, b *collector.Backup, debug string, step f
 }
 
 var (
-	isDebug  = regexp.MustCompile(`^[0-9a-f]{2,128}\.(executable|debuginfo)$`)
-	isObject = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	isDebug  = lazyregexp.New(`^[0-9a-f]{2,128}\.(executable|debuginfo)$`)
+	isObject = lazyregexp.New(`^[0-9a-f]{64}$`)
 )
 
 // Extracted is what was in a backup.
@@ -147,13 +147,13 @@ func Extract(r io.Reader, dir string) (e Extracted, err error) {
 		case began && h.Name == "head":
 			ended = true
 			err = d.extractHead(t)
-		case began && kind == "objects/" && isObject.MatchString(name):
+		case began && kind == "objects/" && isObject().MatchString(name):
 			e.Objects++
 			err = d.extract(d.path(name), t)
 			if err == nil {
 				err = d.Check(name)
 			}
-		case began && kind == "debug/" && isDebug.MatchString(name):
+		case began && kind == "debug/" && isDebug().MatchString(name):
 			e.Debug++
 			err = d.extract(filepath.Join(dir, "debug", name), t)
 		default:
