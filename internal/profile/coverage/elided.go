@@ -1,6 +1,11 @@
 package coverage
 
-import "github.com/cairnprof/cairn/internal/binary/machinecode"
+import (
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
+)
 
 // gcc leaves out a conditional jump whose ways lead to one place, also without optimisation, and leaves its comparison. Of
 //
@@ -9,7 +14,13 @@ import "github.com/cairnprof/cairn/internal/binary/machinecode"
 //	break;
 //
 // nothing is left but the comparison of C and one of the jumps, or padding with its place, which runs in either case. So
-// behind a comparison without a jump, neither proves that its line ran, if a statement between them may jump.
+// behind a comparison without a jump, neither proves that its line ran, if a statement between them may jump. Nor does one
+// behind a label of a switch by which that may lead there for the label of another jump:
+//
+//	case 1:
+//	    break;
+//	default:
+//	    break;
 
 // leftOpen returns the comparison that is the last of a piece before instruction k but for padding, probes and an
 // unconditional jump, nil if something else is.
@@ -40,7 +51,7 @@ func (p *piece) begun(k int) bool {
 // left out.
 func (s *scan) elided() bool {
 	r := &s.rest
-	if !s.plain || r.runs == 0 || r.works {
+	if !s.plain || r.runs == 0 || r.works || len(r.frames) > 0 && !r.frames[0].Records {
 		return false
 	}
 	p := &s.fl.pieces[s.piece]
@@ -55,13 +66,15 @@ func (s *scan) elided() bool {
 		if !before.ran || known && runs == 0 {
 			continue
 		}
-		if test := before.leftOpen(len(before.insts)); !before.decides && test != nil && s.skips(test, r) {
+		test := before.leftOpen(len(before.insts))
+		if !before.decides && test != nil && s.skips(test, r) || s.sharesLabels(from, r) {
 			found = true
 		} else if known {
 			return false // this way proves it
 		}
 	}
-	return found
+	// Of a computed jump it is not known that it leads to what other jumps lead to as well.
+	return found || slices.ContainsFunc(s.fl.jumps, func(from int) bool { return s.fl.pieces[from].ran && s.sharesLabels(from, r) })
 }
 
 // skips reports whether a statement between a test and r may jump.
@@ -78,4 +91,30 @@ func (s *scan) skips(test *inst, r *remnant) bool {
 		text = text[max(1, len(word)):]
 	}
 	return false
+}
+
+// sharesLabels reports whether a piece ends with a jump of a switch and r is a jump behind its label, ahead of which there is
+// nothing but a jump behind another label.
+func (s *scan) sharesLabels(from int, r *remnant) bool {
+	insts := s.fl.pieces[from].insts
+	jump := &insts[len(insts)-1]
+	text, ahead, known := s.sources.Between(jump.addr, r.addr)
+	if text = withoutComments(text); !known || ahead || !jump.test || !labelled(jump.addr, text, s.sources) {
+		return false
+	}
+	before := withoutLabels(text)
+	if !strings.HasSuffix(before, ";") {
+		return false
+	}
+	begins := strings.LastIndexAny(before[:len(before)-1], ";{}:") + 1
+	return jumps[firstWord(strings.TrimSpace(before[begins:]))] && strings.HasSuffix(before[:begins], ":")
+}
+
+// withoutLabels returns a text without the labels that it ends with.
+func withoutLabels(text string) string {
+	text = strings.TrimSpace(text)
+	for strings.HasSuffix(text, ":") {
+		text = strings.TrimSpace(text[:strings.LastIndexAny(text[:len(text)-1], ";{}:")+1])
+	}
+	return text
 }
