@@ -85,8 +85,8 @@ var reaches = strings.Fields(`
 	internal/watch/attach internal/watch/lbrfile internal/watch/ptrace
 	internal/page/site
 	internal/inputs/gather internal/inputs/linkset internal/inputs/logset internal/inputs/reportset internal/inputs/sampleset internal/inputs/sources internal/inputs/spikeset
-	internal/output/callquery internal/output/coverlist internal/output/flamefile internal/output/orderfile internal/output/pagemap internal/output/profilefile internal/output/spikelist
-	internal/cli/build internal/cli/calls internal/cli/collect internal/cli/gocmd internal/cli/info internal/cli/profile internal/cli/report internal/cli/samples internal/cli/spikes
+	internal/output/callquery internal/output/coverlist internal/output/filesummary internal/output/flamefile internal/output/orderfile internal/output/pagemap internal/output/profilefile internal/output/spikelist
+	internal/cli/build internal/cli/calls internal/cli/collect internal/cli/gocmd internal/cli/profile internal/cli/report internal/cli/samples internal/cli/spikes
 	cmd/cairn
 	proof/oracle proof/tailguests proof/bench proof/corpus proof/torture internal/deps docs`)
 

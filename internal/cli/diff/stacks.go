@@ -3,24 +3,17 @@ package diff
 import (
 	"context"
 	"fmt"
-	"io"
-	"math"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/cairnprof/cairn/calllog"
-	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/internal/calls/flamegraph"
 	"github.com/cairnprof/cairn/internal/calls/stackdiff"
 	"github.com/cairnprof/cairn/internal/cli/calls"
 	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/logfile"
-	"github.com/cairnprof/cairn/internal/page/single"
-	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/output/difflist"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -92,23 +85,6 @@ func (f *stackDiffFlags) forProfiles() (err error) {
 	return err
 }
 
-// A diffSide is the logs of one side of a comparison.
-type diffSide struct {
-	label string
-	trie  *calltrie.Trie
-	set   *logset.Set
-}
-
-// logDiff is a comparison of logs on its way to the output.
-type logDiff struct {
-	*stackdiff.Result
-	a, b  diffSide
-	key   stackdiff.Key
-	unit  string
-	names *report.Names
-	limit int // of each list; 0 for none
-}
-
 // areLogs reports whether the arguments of cairn diff, files or patterns, are logs of calls.
 // It is an error if only one of them is.
 func areLogs(s *verb.Streams, args []string) (bool, error) {
@@ -142,14 +118,14 @@ func (f *diffFlags) runLogs(ctx context.Context, c *cobra.Command, s *verb.Strea
 	if f.prefixes.Given() {
 		return verb.Usagef("--prefix-map is for profiles: functions of logs are matched by name")
 	}
-	d := &logDiff{names: f.Names(), limit: f.top}
+	d := &difflist.Logs{Show: f.Names(), Limit: f.top}
 	switch f.logs.sort {
 	case "self":
-		d.key = stackdiff.Self
+		d.Key = stackdiff.Self
 	case "total":
-		d.key = stackdiff.Total
+		d.Key = stackdiff.Total
 	case "calls":
-		d.key = stackdiff.Calls
+		d.Key = stackdiff.Calls
 	default:
 		return verb.Usagef("--sort %s: must be self, total or calls", f.logs.sort)
 	}
@@ -159,32 +135,32 @@ func (f *diffFlags) runLogs(ctx context.Context, c *cobra.Command, s *verb.Strea
 	if err := f.logs.compare(ctx, s, d, args); err != nil {
 		return err
 	}
-	defer d.a.set.Close()
-	defer d.b.set.Close()
-	if d.a.set.Known(f.logs.sort) == "calls" || d.b.set.Known(f.logs.sort) == "calls" {
-		d.key = stackdiff.Calls
+	defer d.SideA.Set.Close()
+	defer d.SideB.Set.Close()
+	if d.SideA.Set.Known(f.logs.sort) == "calls" || d.SideB.Set.Known(f.logs.sort) == "calls" {
+		d.Key = stackdiff.Calls
 	}
 	if f.logs.flame != "" {
-		if err := d.writeFlame(s, f.logs.flame); err != nil {
+		if err := d.WriteFlame(s, f.logs.flame); err != nil {
 			return err
 		}
 	}
 	if f.Json {
 		if !c.Flags().Changed("top") {
-			d.limit = 0
+			d.Limit = 0
 		}
-		return d.writeJSON(s.Out)
+		return d.WriteJSON(s.Out)
 	}
-	return d.writeText(s.Out, style)
+	return d.WriteText(s.Out, style)
 }
 
 // compare opens and accounts both sides and compares them.
-func (f *stackDiffFlags) compare(ctx context.Context, s *verb.Streams, d *logDiff, args []string) (err error) {
-	sides := [2]*diffSide{&d.a, &d.b}
+func (f *stackDiffFlags) compare(ctx context.Context, s *verb.Streams, d *difflist.Logs, args []string) (err error) {
+	sides := [2]*difflist.Side{&d.SideA, &d.SideB}
 	defer func() {
 		for _, side := range sides {
-			if err != nil && side.set != nil {
-				side.set.Close()
+			if err != nil && side.Set != nil {
+				side.Set.Close()
 			}
 		}
 	}()
@@ -195,72 +171,26 @@ func (f *stackDiffFlags) compare(ctx context.Context, s *verb.Streams, d *logDif
 			flags.Maps = maps
 		}
 		side := sides[i]
-		if side.set, err = flags.Open(s, args[i:i+1], d.names); err != nil {
+		if side.Set, err = flags.Open(s, args[i:i+1], d.Show); err != nil {
 			return err
 		}
-		results, err := side.set.Account(ctx, flags.Options)
+		results, err := side.Set.Account(ctx, flags.Options)
 		if err != nil {
 			return err
 		}
-		side.trie, side.label = logset.Merged(results), args[i]
+		side.Trie, side.Label = logset.Merged(results), args[i]
 	}
-	both := append(append([]calllog.Log{}, d.a.set.Logs...), d.b.set.Logs...)
+	both := append(append([]calllog.Log{}, d.SideA.Set.Logs...), d.SideB.Set.Logs...)
 	if _, err := logset.CommonClock(both); err != nil {
 		return err
 	}
-	d.unit = d.a.set.Clock.Unit()
-	if d.a.set.Maps == 0 || d.b.set.Maps == 0 {
+	d.Unit = d.SideA.Set.Clock.Unit()
+	if d.SideA.Set.Maps == 0 || d.SideB.Set.Maps == 0 {
 		verb.Note(s, "functions without names are matched by function id, which is valid only within one build (programs among the arguments name them)")
 	}
-	side := func(x *diffSide) stackdiff.Side {
-		return stackdiff.Side{Trie: x.trie, Name: x.set.Symbol, Runs: len(x.set.Logs)}
+	side := func(x *difflist.Side) stackdiff.Side {
+		return stackdiff.Side{Trie: x.Trie, Name: x.Set.Symbol, Runs: len(x.Set.Logs)}
 	}
-	d.Result = stackdiff.Tries(side(&d.a), side(&d.b))
+	d.Result = stackdiff.Tries(side(&d.SideA), side(&d.SideB))
 	return nil
 }
-
-// writeFlame draws both sides as one flame graph.
-func (d *logDiff) writeFlame(s *verb.Streams, path string) error {
-	doc := &flamegraph.Diff{
-		Title: fmt.Sprintf("%s and %s", filepath.Base(d.a.label), filepath.Base(d.b.label)),
-		Unit:  d.unit, Before: d.a.label, After: d.b.label,
-	}
-	if a, b := len(d.a.set.Logs), len(d.b.set.Logs); a > 1 || b > 1 {
-		doc.Notes = append(doc.Notes, fmt.Sprintf("Calls and times are means of %s and of %s.", report.Plural(a, "log"), report.Plural(b, "log")))
-	}
-	for _, name := range d.Names {
-		doc.Names = append(doc.Names, d.names.Show(name))
-	}
-	for i := range d.Nodes {
-		n := &d.Nodes[i]
-		doc.Nodes = append(doc.Nodes, flamegraph.DiffNode{
-			Func: n.Func, Parent: n.Parent,
-			A: meanStats(n.StatsA, &n.A), B: meanStats(n.StatsB, &n.B),
-		})
-	}
-	draw := single.Flame
-	if strings.HasSuffix(path, ".svg") {
-		draw = flamegraph.WriteSVG
-	}
-	err := verb.WriteFile(s, path, func(w io.Writer) error {
-		_, err := draw(w, doc, flamegraph.Options{})
-		return err
-	})
-	if err == nil && path != "-" {
-		verb.Note(s, "wrote the flame graph to %s", path)
-	}
-	return err
-}
-
-// meanStats returns the statistics of a stack, nil if a side has none, with the mean over the
-// runs.
-func meanStats(s *calltrie.Stats, mean *stackdiff.Values) calltrie.Stats {
-	if s == nil {
-		return calltrie.Stats{}
-	}
-	out := *s
-	out.Calls, out.Total, out.Self = roundedUp(mean.Calls), roundedUp(mean.Total), roundedUp(mean.Self)
-	return out
-}
-
-func roundedUp(x float64) uint64 { return uint64(math.Ceil(x)) }

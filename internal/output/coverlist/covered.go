@@ -1,4 +1,5 @@
-// Package coverlist writes what of a program ran: lists of functions, files, lines, blocks and packages, and the files of\ncoverage tools.
+// Package coverlist writes what of a program ran: lists of functions, files, lines, blocks and packages, and the files of
+// coverage tools.
 package coverlist
 
 import (

@@ -1,4 +1,4 @@
-package diff
+package difflist
 
 import (
 	"fmt"
@@ -10,22 +10,22 @@ import (
 )
 
 // value formats a value of the key for tables.
-func (d *logDiff) value(key stackdiff.Key, x float64) string {
+func (d *Logs) value(key stackdiff.Key, x float64) string {
 	if key == stackdiff.Calls {
 		return report.Decimal(x)
 	}
-	return report.Duration(uint64(math.Round(x)), d.unit)
+	return report.Duration(uint64(math.Round(x)), d.Unit)
 }
 
 // change formats the difference of a value for tables.
-func (d *logDiff) change(key stackdiff.Key, x float64) report.Cell {
+func (d *Logs) change(key stackdiff.Key, x float64) report.Cell {
 	c := report.Cell{Color: report.Green}
 	if x > 0 {
 		c.Color = report.Red
 	}
 	switch {
 	case key != stackdiff.Calls:
-		c.Text = report.DurationChange(int64(math.Round(x)), d.unit)
+		c.Text = report.DurationChange(int64(math.Round(x)), d.Unit)
 	case x > 0:
 		c.Text = "+" + report.Decimal(x)
 	default:
@@ -59,11 +59,11 @@ const (
 )
 
 // stackText is a stack in one line, the innermost function last.
-func (d *logDiff) stackText(node int) string {
+func (d *Logs) stackText(node int) string {
 	text := ""
 	for n := range maxStackFuncs {
 		at := &d.Nodes[node]
-		name := report.Shorten(d.names.Show(d.Names[at.Func]), maxStackName)
+		name := report.Shorten(d.Show.Show(d.Names[at.Func]), maxStackName)
 		if n > 0 {
 			name += " > "
 		}
@@ -83,7 +83,8 @@ func shortenStack(s string, limit int) string {
 	return s
 }
 
-func (d *logDiff) writeText(w io.Writer, style report.Style) error {
+// WriteText lists the functions and stacks that changed.
+func (d *Logs) WriteText(w io.Writer, style report.Style) error {
 	if err := d.sums().Write(w, style); err != nil {
 		return err
 	}
@@ -100,9 +101,9 @@ func (d *logDiff) writeText(w io.Writer, style report.Style) error {
 		}
 		return nil
 	}
-	key := [...]string{"self time", "total time", "calls"}[d.key]
-	funcs, moved := d.ByChange(d.key), d.Moved(d.key)
-	fresh, gone := d.Branches(stackdiff.New, d.key), d.Branches(stackdiff.Gone, d.key)
+	key := [...]string{"self time", "total time", "calls"}[d.Key]
+	funcs, moved := d.ByChange(d.Key), d.Moved(d.Key)
+	fresh, gone := d.Branches(stackdiff.New, d.Key), d.Branches(stackdiff.Gone, d.Key)
 	if err := section("functions whose "+key+" changed", report.Bold, len(funcs), d.funcTable(funcs)); err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func (d *logDiff) writeText(w io.Writer, style report.Style) error {
 }
 
 // sums returns a table of the totals of both sides.
-func (d *logDiff) sums() *report.Table {
+func (d *Logs) sums() *report.Table {
 	t := report.NewTable("", ">A", ">B", ">change", ">ratio")
 	for _, row := range []struct {
 		name string
@@ -140,9 +141,9 @@ func (d *logDiff) sums() *report.Table {
 }
 
 // upTo returns how many rows of n a list has.
-func (d *logDiff) upTo(n int) int {
-	if d.limit > 0 {
-		return min(n, d.limit)
+func (d *Logs) upTo(n int) int {
+	if d.Limit > 0 {
+		return min(n, d.Limit)
 	}
 	return n
 }
@@ -154,30 +155,30 @@ func changeTable(last report.Column) *report.Table {
 	return t
 }
 
-func (d *logDiff) addChange(t *report.Table, a, b float64, what string) {
-	t.Add(report.Cell{}, report.Text(d.value(d.key, a)), report.Text(d.value(d.key, b)), d.change(d.key, b-a),
+func (d *Logs) addChange(t *report.Table, a, b float64, what string) {
+	t.Add(report.Cell{}, report.Text(d.value(d.Key, a)), report.Text(d.value(d.Key, b)), d.change(d.Key, b-a),
 		report.Text(changeRatio(a, b)), report.Text(what))
 }
 
-func (d *logDiff) funcTable(funcs []stackdiff.Func) *report.Table {
+func (d *Logs) funcTable(funcs []stackdiff.Func) *report.Table {
 	t := changeTable(report.Column{Title: "function", Shrink: report.Shorten})
 	for i := range funcs[:d.upTo(len(funcs))] {
 		f := &funcs[i]
-		d.addChange(t, d.key.Of(&f.A), d.key.Of(&f.B), d.names.Show(d.Names[f.Func]))
+		d.addChange(t, d.Key.Of(&f.A), d.Key.Of(&f.B), d.Show.Show(d.Names[f.Func]))
 	}
 	return t
 }
 
-func (d *logDiff) movedTable(moved []int) *report.Table {
+func (d *Logs) movedTable(moved []int) *report.Table {
 	t := changeTable(report.Column{Title: "stack", Shrink: shortenStack})
 	for _, i := range moved[:d.upTo(len(moved))] {
 		n := &d.Nodes[i]
-		d.addChange(t, d.key.Of(&n.A), d.key.Of(&n.B), d.stackText(i))
+		d.addChange(t, d.Key.Of(&n.A), d.Key.Of(&n.B), d.stackText(i))
 	}
 	return t
 }
 
-func (d *logDiff) branchTable(branches []stackdiff.Branch) *report.Table {
+func (d *Logs) branchTable(branches []stackdiff.Branch) *report.Table {
 	t := report.NewTable("", ">total", ">calls", ">stacks")
 	t.Columns = append(t.Columns, report.Column{Title: "stack", Shrink: shortenStack})
 	for i := range branches[:d.upTo(len(branches))] {
@@ -227,25 +228,25 @@ type (
 	}
 )
 
-// writeJSON writes all stacks as a tree: as separate lists, their size would be quadratic in
+// WriteJSON writes all stacks as a tree: as separate lists, their size would be quadratic in
 // their depth.
-func (d *logDiff) writeJSON(w io.Writer) error {
-	logs := func(side *diffSide, v stackdiff.Values) stacksLogsJSON {
+func (d *Logs) WriteJSON(w io.Writer) error {
+	logs := func(side *Side, v stackdiff.Values) stacksLogsJSON {
 		j := stacksLogsJSON{sideJSON: sideJSON(v)}
-		for _, log := range side.set.Logs {
+		for _, log := range side.Set.Logs {
 			j.Logs = append(j.Logs, log.Info().File)
 		}
 		return j
 	}
 	out := stacksJSON{
-		Unit: d.unit, A: logs(&d.a, d.A), B: logs(&d.b, d.B),
+		Unit: d.Unit, A: logs(&d.SideA, d.A), B: logs(&d.SideB, d.B),
 		Functions: make([]stacksFuncJSON, len(d.Funcs)), Stacks: make([]stacksNodeJSON, len(d.Nodes)), Changed: []int{},
 		New: d.tops(stackdiff.New), Gone: d.tops(stackdiff.Gone),
 	}
 	for i := range d.Funcs {
 		f := &d.Funcs[i]
 		name := d.Names[f.Func]
-		out.Functions[i] = stacksFuncJSON{name, d.names.Show(name), f.Kind.String(), sideJSON(f.A), sideJSON(f.B)}
+		out.Functions[i] = stacksFuncJSON{name, d.Show.Show(name), f.Kind.String(), sideJSON(f.A), sideJSON(f.B)}
 	}
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
@@ -254,19 +255,19 @@ func (d *logDiff) writeJSON(w io.Writer) error {
 			out.Stacks[i].Caller = &n.Parent
 		}
 	}
-	for _, f := range d.ByChange(d.key) {
+	for _, f := range d.ByChange(d.Key) {
 		out.Changed = append(out.Changed, f.Func)
 	}
-	moved := d.Moved(d.key)
+	moved := d.Moved(d.Key)
 	out.Changed = out.Changed[:d.upTo(len(out.Changed))]
 	out.Moved = append([]int{}, moved[:d.upTo(len(moved))]...)
 	return report.WriteJSON(w, out)
 }
 
 // tops returns the stacks that branches of a kind begin with.
-func (d *logDiff) tops(kind stackdiff.Kind) []int {
+func (d *Logs) tops(kind stackdiff.Kind) []int {
 	list := []int{}
-	for _, b := range d.Branches(kind, d.key) {
+	for _, b := range d.Branches(kind, d.Key) {
 		list = append(list, b.Node)
 	}
 	return list[:d.upTo(len(list))]

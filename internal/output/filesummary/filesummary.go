@@ -1,4 +1,4 @@
-package info
+package filesummary
 
 import (
 	"fmt"
@@ -41,7 +41,6 @@ func runDir(s *verb.Streams, dir string, asJSON bool, style report.Style) error 
 	return nil
 }
 
-// inspectDir reads all profiles, maps, raw files, packs and instrumented binaries below dir.
 // runSeveral describes several files, each by its name.
 func runSeveral(s *verb.Streams, paths []string, asJSON bool, style report.Style) error {
 	infos := []infoJSON{}
@@ -66,6 +65,7 @@ func runSeveral(s *verb.Streams, paths []string, asJSON bool, style report.Style
 	return write(s.Out, infos, asJSON, style)
 }
 
+// inspectDir reads all profiles, maps, raw files, packs and instrumented binaries below dir.
 func inspectDir(dir string) (infos []infoJSON, damaged []error, err error) {
 	infos = []infoJSON{}
 	err = filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
