@@ -139,7 +139,6 @@ func (s *splitter) renameSection(out []byte, i int) []byte {
 func (s *splitter) render() []byte {
 	stablesort.Func(s.plans, func(a, b *splitPlan) int { return a.first - b.first })
 	s.prepared = map[*splitPlan]*prepared{}
-	s.replaced = map[int][]byte{}
 	s.twins = map[string]string{}
 	for _, p := range s.plans {
 		s.prepare(p)

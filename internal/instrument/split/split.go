@@ -86,7 +86,7 @@ type splitter struct {
 // name, and returns the new text. It leaves a function as it is if the function, or a reference to it, contains
 // anything that is not known to be safe.
 func Split(u *asm.Unit, cold ColdBlocks, opts Options) ([]byte, Result) {
-	s := &splitter{unit: u, opts: opts, symbols: map[string]bool{}, renamed: map[string]string{}}
+	s := &splitter{unit: u, opts: opts, symbols: map[string]bool{}, renamed: map[string]string{}, replaced: map[int][]byte{}}
 	named := probe.Options{Origin: probe.Origin{Sources: opts.Sources, SourceOf: opts.SourceOf}}
 	s.result.Source = named.UnitSource(u)
 	wanted := map[*asm.Function]*behaviour{}
@@ -209,7 +209,37 @@ func (s *splitter) moveWhole(fn *asm.Function) {
 		}
 	}
 	s.renamed[sec.name] = ColdSection + fn.Name
+	s.unalign(fn)
 	s.result.Moved = append(s.result.Moved, fn.Name)
+}
+
+// unalign drops the alignment of loops of a function that never ran: padding makes only code faster that runs. The function
+// itself stays aligned, as programs mark addresses in bits that are then 0; so do data in the code and space for patches.
+func (s *splitter) unalign(fn *asm.Function) {
+	f, t := fn.Main(), s.text
+	first, last := t.lineAt(f.Label), len(t.lines)-1
+	if f.SizeLine < len(t.src) {
+		last = t.lineAt(f.SizeLine)
+	}
+	var lines []int
+	for i := max(first, 1); i <= last; i++ {
+		l := &t.lines[i]
+		if l.sec != t.lines[first-1].sec || l.app > 0 || l.kind != asm.LineDirective {
+			continue
+		}
+		const patched = 4 // bytes
+		switch s := t.statement(i); {
+		case isAlign(string(s.Word)):
+			if asm.AlignmentSize(string(s.Word), s.Rest) > patched {
+				lines = append(lines, i)
+			}
+		case asm.EmitsBytes(s.Word):
+			return
+		}
+	}
+	for _, i := range lines {
+		s.replaced[i] = []byte{}
+	}
 }
 
 // plainName reports whether a name needs no quotes.

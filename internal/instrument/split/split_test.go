@@ -242,6 +242,9 @@ func TestSplitJumpState(t *testing.T) {
 	}
 }
 
+// never says that nothing ran.
+func never(f FuncInfo) ([]bool, bool) { return slices.Repeat([]bool{true}, f.Blocks), true }
+
 // TestSplitWhole moves a function that never ran.
 func TestSplitWhole(t *testing.T) {
 	t.Parallel()
@@ -250,7 +253,6 @@ func TestSplitWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	never := func(f FuncInfo) ([]bool, bool) { return slices.Repeat([]bool{true}, f.Blocks), true }
 	if out, _ := Split(unit, never, Options{}); string(out) != src {
 		t.Errorf("without Whole: %s", out)
 	}
@@ -323,5 +325,35 @@ func TestEdgesSplit(t *testing.T) {
 	fn := probe.WithEdges(u.Funcs[0], u)
 	if got := probe.WithoutEdges(fn, []bool{false, true, true, false}); len(fn.Main().Blocks) != 4 || len(got) != 3 || got[0] || !got[1] || got[2] {
 		t.Errorf("of %d blocks with edges, %v are those without", len(fn.Main().Blocks), got)
+	}
+}
+
+// TestUnaligned: what never ran has no aligned loops. The function stays aligned, and so do data and space for patches.
+func TestUnaligned(t *testing.T) {
+	t.Parallel()
+	const (
+		head = "\t.file\t\"a.c\"\n\t.section\t.text.f,\"ax\",@progbits\n\t.p2align 4\n\t.type\tf, @function\nf:\n"
+		loop = "\t.p2align 4,,10\n\t.p2align 3\n.L2:\n\tdecl\t%edi\n\tjne\t.L2\n"
+		tail = "\tret\n\t.size\tf, .-f\n"
+	)
+	bare := strings.ReplaceAll(loop, "\t.p2align 4,,10\n\t.p2align 3\n", "")
+	for _, test := range []struct{ src, want string }{
+		{head + loop + tail, head + bare + tail},
+		{head + "#APP\n" + loop + "#NO_APP\n" + tail, head + "#APP\n" + loop + "#NO_APP\n" + tail},
+		{head + loop + "\tjmp\t.L2\n\t.p2align 3\n\t.quad\t0\n" + tail, ""},
+		{head + "\t.p2align 1\n.Lxray_sled_0:\n" + loop + tail, head + "\t.p2align 1\n.Lxray_sled_0:\n" + bare + tail},
+	} {
+		unit, err := isa.Parse([]byte(test.src), machine.X86_64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, result := Split(unit, never, Options{Whole: true})
+		want := test.want
+		if want == "" {
+			want = test.src
+		}
+		if want = strings.Replace(want, ".text.f", ColdSection+"f", 1); string(out) != want || len(result.Moved) != 1 {
+			t.Errorf("%s\nwant\n%s", out, want)
+		}
 	}
 }
