@@ -22,7 +22,7 @@ const (
 var large = []string{
 	"format/tracelog/tracelog.go Episode",
 	"format/tracelog/tracelog.go Trailer",
-	"internal/cli/info/info.go infoJSON",
+	"internal/output/filesummary/modules.go infoJSON",
 	"internal/output/callrecords/records.go jsonRecord",
 	"internal/output/coverlist/show.go funcJSON",
 	"internal/output/samplesummary/report.go samplesJSON",
