@@ -45,7 +45,7 @@ var (
 
 // StandsInFor reports whether cairn build catches programs of that name.
 func StandsInFor(name string) bool {
-	return assemblerName().MatchString(name) || otherCompiler(name) != nil || cargoName().MatchString(name) || compilerName().MatchString(name) || linkerName().MatchString(name) || machOLinkerName().MatchString(name) || launcherName().MatchString(name)
+	return assemblerName().MatchString(name) || otherCompiler(name) != nil || cargoName().MatchString(name) || compilerName().MatchString(name) || linkerName().MatchString(name) || machOLinkerName().MatchString(name) || msvcLinkerName().MatchString(name) || launcherName().MatchString(name)
 }
 
 // WrapperDir returns the directory with the flags of a build, and cairn. There is one for each
@@ -264,6 +264,8 @@ func (w *wrapper) Run(ctx context.Context, s *verb.Streams, args []string) error
 		return w.listOther(s, path, args)
 	case assemblerName().MatchString(w.name):
 		return w.assemble(ctx, s, path, args)
+	case msvcLinkerName().MatchString(w.name):
+		return w.linkMSVC(ctx, s, path, args)
 	case machOLinkerName().MatchString(w.name):
 		return w.linkMachO(ctx, s, path, args)
 	case linkerName().MatchString(w.name):

@@ -29,7 +29,7 @@ func TestNames(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	yes := []string{
-		"gcc", "cc", "c++", "g++-12", "gcc-4.8", "clang-22", "clang++", "gfortran", "ld", "ld.lld-22", "ld.bfd", "mold", "ld64.lld-22", "ld64",
+		"gcc", "cc", "c++", "g++-12", "gcc-4.8", "clang-22", "clang++", "gfortran", "ld", "ld.lld-22", "ld.bfd", "mold", "ld64.lld-22", "ld64", "lld-link", "lld-link-22", "clang-cl-22",
 		"x86_64-linux-gnu-gcc", "x86_64-linux-gnu-g++-12", "x86_64-pc-linux-gnu-gcc", "x86_64-linux-musl-gcc", "musl-gcc", "x86_64-linux-gnu-ld.bfd",
 		"aarch64-linux-gnu-gcc-12", "aarch64-linux-gnu-ld", "aarch64-linux-android21-clang++", "aarch64-linux-android-ld",
 		"arm-linux-gnueabihf-gcc", "arm-linux-gnueabi-g++-12", "armv7a-linux-androideabi21-clang", "arm-linux-musleabihf-gcc", "armv7-unknown-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld",
@@ -37,7 +37,7 @@ func TestNames(t *testing.T) {
 	}
 	no := []string{
 		"", "gas", "riscv64-linux-gnu-as", "gcc-ar", "gcc-nm", "cc1", "gcc-", "-12", "12", "gcc.12", "gcc-12a", "riscv64-linux-gnu-gcc", "aarch64-linux-android21", "aarch64-linux-android21x-clang", "collect2", "clang-format",
-		"x86_64-linux-gnu-", "i686-w64-mingw32-gcc", "gcc-threads", "arm-none-eabi-gcc", "armv7", "arm-gcc", "make", "cairn", "ldd", "ld64.so", "wasm-ld", "lld-link", "ld.so", "ld-2.36.so",
+		"x86_64-linux-gnu-", "i686-w64-mingw32-gcc", "gcc-threads", "arm-none-eabi-gcc", "armv7", "arm-gcc", "make", "cairn", "ldd", "ld64.so", "wasm-ld", "lld-linker", "ld.so", "ld-2.36.so",
 	}
 	started := []string{"as", "x86_64-linux-gnu-as", "aarch64-linux-gnu-as", "nasm", "yasm", "rustc", "rustc-1.63", "cargo", "ldc2", "ldc2-1.30", "dmd", "fpc"}
 	out, err := exec.Command(filepath.Join(dir, "main"), slices.Concat(yes, no, started)...).Output()

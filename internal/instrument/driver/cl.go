@@ -156,3 +156,51 @@ func (c *Command) clArgs(args []string, tc Toolchain) []string {
 	}
 	return append(ours, args...)
 }
+
+// LLDLink is a command line of lld-link.
+type LLDLink struct {
+	Inputs []string
+	Output string
+	Other  bool // it links no program: it makes a library, or prints something
+	bare   bool // without default libraries
+}
+
+// ParseLLDLink reads the arguments of lld-link.
+func ParseLLDLink(args []string, read ReadFunc) (l LLDLink) {
+	l.parse(args, read, 0)
+	if l.Output == "" && len(l.Inputs) > 0 {
+		name := path.Base(l.Inputs[0])
+		l.Output = strings.TrimSuffix(name, path.Ext(name)) + ".exe"
+	}
+	return l
+}
+
+func (l *LLDLink) parse(args []string, read ReadFunc, depth int) {
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "@") && depth < maxResponseDepth {
+			if text, err := read(arg[1:]); err == nil {
+				l.parse(splitCL(text), read, depth+1)
+				continue
+			}
+		}
+		name := strings.TrimLeft(arg, "-/")
+		switch lower := strings.ToLower(name); {
+		case name == arg, arg[0] == '/' && strings.Contains(name, "/") && !strings.Contains(name, ":"): // a path, not an option
+			l.Inputs = append(l.Inputs, arg)
+		case strings.HasPrefix(lower, "out:"):
+			l.Output = name[len("out:"):]
+		case lower == "nodefaultlib":
+			l.bare = true
+		case lower == "lib", lower == "help", lower == "?", lower == "version", strings.HasPrefix(lower, "machine:") && lower != "machine:x64":
+			l.Other = true
+		}
+	}
+}
+
+// Options returns the options of a link with the runtime.
+func (l *LLDLink) Options() []string {
+	if l.bare {
+		return []string{"-build-id"}
+	}
+	return []string{"-build-id", "-include:" + tlsTable}
+}

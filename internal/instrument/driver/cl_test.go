@@ -7,6 +7,26 @@ import (
 	"testing"
 )
 
+// TestLLDLink reads commands of lld-link.
+func TestLLDLink(t *testing.T) {
+	t.Parallel()
+	read := func(name string) (string, error) { return "b.obj /src/c.obj", nil }
+	for _, test := range []struct {
+		args, inputs, output string
+		other, bare          bool
+	}{
+		{"/nologo a.obj @rsp /OUT:app.exe /machine:x64 /libpath:/usr/lib", "a.obj b.obj /src/c.obj", "app.exe", false, false},
+		{"-entry:start out/a.obj k.lib /NoDefaultLib /manifest:embed,id=1", "out/a.obj k.lib", "a.exe", false, true},
+		{"/lib a.obj", "a.obj", "a.exe", true, false},
+		{"/machine:arm64 a.obj", "a.obj", "a.exe", true, false},
+	} {
+		l := ParseLLDLink(strings.Fields(test.args), read)
+		if strings.Join(l.Inputs, " ") != test.inputs || l.Output != test.output || l.Other != test.other || len(l.Options()) != map[bool]int{true: 1, false: 2}[test.bare] {
+			t.Errorf("%s: %+v", test.args, l)
+		}
+	}
+}
+
 // TestCL reads commands of clang-cl.
 func TestCL(t *testing.T) {
 	t.Parallel()

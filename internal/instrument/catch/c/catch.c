@@ -50,8 +50,8 @@ static void resolve(void) {
 }
 
 /* The tools to catch, without prefixes of targets and suffixes of versions. */
-static const char *const compilers[] = {"gcc", "g++", "cc", "c++", "c89", "c99", "clang", "clang++", "gfortran", "f77", "f95", "gdc",
-                                        "ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold", "mold", "lld", "ld64", "ld64.lld", 0};
+static const char *const compilers[] = {"gcc", "g++", "cc", "c++", "c89", "c99", "clang", "clang++", "clang-cl", "gfortran", "f77", "f95", "gdc",
+                                        "ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold", "mold", "lld", "ld64", "ld64.lld", "lld-link", 0};
 static const char *const launchers[] = {"ccache", "distcc", "icecc", "sccache", 0};
 /* Those to catch only where a program of the build starts them: cairn executes all but the assembler
  * unchanged, and lists what they compile. */

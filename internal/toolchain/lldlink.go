@@ -1,0 +1,70 @@
+package toolchain
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/lazyregexp"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// msvcLinkerName matches LLVM's linker for MSVC's system, which CMake and others start themselves.
+var msvcLinkerName = lazyregexp.New(`^lld-link(?:-\d+(?:\.\d+)*)?$`)
+
+// linkMSVC runs such a linker, with the runtime behind its own arguments. What is not for x86-64 is linked as it is.
+func (w *wrapper) linkMSVC(ctx context.Context, s *verb.Streams, path string, args []string) error {
+	argv := append([]string{w.name}, args...)
+	line := driver.ParseLLDLink(args, ReadResponse)
+	x64 := func(name string) bool {
+		return filepath.Base(name) != coffObject && madeForX64(name)
+	}
+	if line.Other || len(line.Inputs) == 0 || w.opts.Shim.Use != nil || w.opts.Shim.Map || !slices.ContainsFunc(line.Inputs, madeForX64) ||
+		slices.ContainsFunc(line.Inputs, func(name string) bool { return isObject(name) && !x64(name) }) {
+		return become(path, argv)
+	}
+	c, err := clangOf(path)
+	if err != nil {
+		return err
+	}
+	shim := w.opts.Shim
+	shim.Target = []string{"--target=x86_64-pc-windows-msvc"}
+	tc, err := prepare(ctx, c, shim, shim.Target)
+	if foreign := foreignError(""); errors.As(err, &foreign) {
+		return become(path, argv) // nothing that it links has probes
+	}
+	if err != nil {
+		return err
+	}
+	l := &mixedLink{streams: s, runtime: tc.Archive, mode: shim.Mode.String(), output: line.Output, strict: shim.strict()}
+	for _, name := range line.Inputs {
+		l.inputs = append(l.inputs, linkInput{path: name})
+	}
+	argv = slices.Concat(argv, line.Options(), []string{tc.Archive, "kernel32.lib"})
+	record := mapAssembler{s, tc.Object, true, c.Path, shim.Target}.record(ctx, l.inputs, line.Output)
+	return l.run(path, append(argv, record...))
+}
+
+// isObject reports whether an input is an object by its name, as CMake and Microsoft's tools give it.
+func isObject(name string) bool {
+	ext := strings.ToLower(filepath.Ext(name))
+	return ext == ".obj" || ext == ".o"
+}
+
+// madeForX64 reports whether a file begins as an object for Windows on x86-64.
+func madeForX64(name string) bool {
+	const amd64 = 0x8664
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var head [2]byte
+	_, err = f.Read(head[:])
+	return err == nil && binary.LittleEndian.Uint16(head[:]) == amd64
+}
