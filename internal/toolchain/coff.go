@@ -12,7 +12,6 @@ import (
 
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/runtime/nativert"
-	"github.com/cairnprof/cairn/prof"
 )
 
 // noCOFFLTO is why gcc -flto for Windows is refused: the compilers that its linker starts do not run our stand-in for the
@@ -43,8 +42,6 @@ func (o *ShimOptions) coffLacks() string {
 	switch {
 	case o.MSVC && o.Mode.Timed():
 		return fmt.Sprintf("mode %v for Windows needs mingw-w64 (clang --target=x86_64-w64-windows-gnu); programs for MSVC's system have it by cairn hooks", o.Mode)
-	case o.Mode == prof.ModeTrace && o.Depth > 0:
-		return "--depth of mode trace is not supported for Windows"
 	case o.Exact || o.Flight || o.Signals || o.Control:
 		return "--clock exact, --flight, --tick signal and --control are not supported for Windows: there a thread keeps the clock of mode spike"
 	case o.Runtime != "":

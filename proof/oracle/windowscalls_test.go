@@ -22,8 +22,10 @@ func TestWindowsCalls(t *testing.T) {
 	shorttest.Proof(t)
 	w := newWindows(t)
 	w.env = append(w.env, "CAIRN_TRACE=file")
+	t.Run("depth", func(t *testing.T) { w.calls(t, "trace", 10, "--depth", "3") })
+	t.Run("depth-fibers", func(t *testing.T) { w.fibers(t, "trace", "--depth", "3") })
 	for _, mode := range []string{"stacks", "trace"} {
-		t.Run("calls-"+mode, func(t *testing.T) { w.calls(t, mode) })
+		t.Run("calls-"+mode, func(t *testing.T) { w.calls(t, mode, 100) })
 		t.Run("steps-"+mode, func(t *testing.T) { w.steps(t, mode) })
 		t.Run("plugins-"+mode, func(t *testing.T) { w.pluginCalls(t, mode) })
 		t.Run("fibers-"+mode, func(t *testing.T) { w.fibers(t, mode) })
@@ -79,12 +81,12 @@ func compareRows(t *testing.T, what string, got, want map[string]uint64) {
 	}
 }
 
-// calls compares a program with the same one for Linux, call by call, by gcc and by clang.
-func (w *windows) calls(t *testing.T, mode string) {
+// calls compares a program with the same one for Linux, call by call, by gcc and by clang: at least that many stacks.
+func (w *windows) calls(t *testing.T, mode string, least int, flags ...string) {
 	source := filepath.Join("testdata", "windowscalls", "calls.cc")
 	build := func(compiler []string, program string) {
 		t.Helper()
-		output(t, command(t, cairn, slices.Concat([]string{"cc", "--strict", "--mode", mode}, compiler, []string{"-o", program, source})...))
+		output(t, command(t, cairn, slices.Concat([]string{"cc", "--strict", "--mode", mode}, flags, compiler, []string{"-o", program, source})...))
 	}
 	for _, compiler := range [][]string{windowsSpikes[0], windowsSpikes[2]} {
 		dir := t.TempDir()
@@ -107,21 +109,25 @@ func (w *windows) calls(t *testing.T, mode string) {
 		}
 		rows := callRows(t, logs, program)
 		compareRows(t, strings.Join(compiler, " "), rows, callRows(t, own, elf))
-		if len(rows) < 100 {
+		if len(rows) < least {
 			t.Errorf("only %d stacks", len(rows))
 		}
 	}
 }
 
 // fibers compares fibers with the same program for Linux, which switches by swapcontext.
-func (w *windows) fibers(t *testing.T, mode string) {
+func (w *windows) fibers(t *testing.T, mode string, flags ...string) {
 	dir, source := t.TempDir(), filepath.Join("testdata", "windowscalls", "fibers.c")
 	elf, program, own, logs := filepath.Join(dir, "fibers"), filepath.Join(dir, "fibers.exe"), filepath.Join(dir, "linux"), filepath.Join(dir, "logs")
-	output(t, command(t, cairn, "cc", "--strict", "--mode", mode, "gcc", "-O0", "-g", "-o", elf, source))
+	build := func(args ...string) {
+		t.Helper()
+		output(t, command(t, cairn, slices.Concat([]string{"cc", "--strict", "--mode", mode}, flags, args, []string{source})...))
+	}
+	build("gcc", "-O0", "-g", "-o", elf)
 	cmd := command(t, elf)
 	cmd.Env = append(cmd.Env, "CAIRN_DIR="+own, "CAIRN_TRACE=file")
 	want := output(t, cmd)
-	output(t, command(t, cairn, "cc", "--strict", "--mode", mode, mingw+"gcc", "-O0", "-g", "-o", program, source))
+	build(mingw+"gcc", "-O0", "-g", "-o", program)
 	got, _ := w.run(t, logs, program)
 	checkAnswer(t, got, want)
 	compareRows(t, "fibers", callRows(t, logs, program), callRows(t, own, elf))

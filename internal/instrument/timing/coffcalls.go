@@ -80,7 +80,7 @@ func (t *timer) coffTrace(b *body) {
 	case regRAX | regR10:
 		kept = regR10
 	}
-	t.Insert(b.frags[0].Probe, leaf.keepHome(kept, false)+t.coffEvent(id, wire.EventEnter, tmp, &first)+leaf.keepHome(kept, true))
+	t.Insert(b.frags[0].Probe, leaf.keepHome(kept, false)+t.coffEvent(traceEvent{id: id, kind: wire.EventEnter}, tmp, &leaf, &first)+leaf.keepHome(kept, true))
 	t.Insert(t.outside(b), string(first.code))
 	stubs := make([]stubText, len(b.frags))
 	for k := range b.exits {
@@ -91,19 +91,33 @@ func (t *timer) coffTrace(b *body) {
 			kind = wire.EventTailExit
 		}
 		stub := &stubs[in.frag]
-		code := d.frame.keepHome(e.keep, false) + t.coffEvent(id, kind, "%r10", stub) + d.frame.keepHome(e.keep, true)
+		code := d.frame.keepHome(e.keep, false) + t.coffEvent(traceEvent{id: id, kind: kind}, "%r10", d.frame, stub) + d.frame.keepHome(e.keep, true)
 		stub.code = append(stub.code, t.insertExit(d.at, e, code)...)
 	}
-	t.coffArrivals(b, func(a arrival, _ *frame) string {
-		return t.coffEvent(id, wire.EventArrive, "%r10", &stubs[b.fragmentOf(a.at)])
+	t.coffArrivals(b, func(a arrival, _ *frame) string { // the function goes on: only calls below its frame have ended
+		return t.coffEvent(traceEvent{id: id, kind: wire.EventArrive}, "%r10", &leaf, &stubs[b.fragmentOf(a.at)])
 	})
 	t.insertStubs(b, stubs)
 }
 
-// coffEvent is event for Windows.
-func (t *timer) coffEvent(id string, kind int, tmp string, stub *stubText) string {
-	return ofThread(t.event(traceEvent{id: id, kind: kind}, tmp, stub))
+// coffEvent is event for Windows, where the stack pointer at the entry is that of a frame. With a depth, a comparison of that with the
+// word of the thread for the deepest recorded call comes first (coff_depth.c).
+func (t *timer) coffEvent(e traceEvent, tmp string, f *frame, stub *stubText) string {
+	event := ofThread(t.event(e, tmp, stub))
+	if t.Opts.Depth == 0 {
+		return event
+	}
+	routine := traceUpper
+	if e.kind == wire.EventEnter {
+		routine = traceDeeper
+	}
+	to, back, entry := t.NewLabel(), t.NewLabel(), "\tleaq\t"+f.above(0)+", %r11\n"
+	stub.code = append(stub.code, to+":\n"+entry+"\tcall\t"+routine+"\n"+event+"\tjmp\t"+back+"\n"...)
+	return "\tmovq\t" + traceDeepest + "(%rip), " + tmp + "\n" + entry + "\tcmpq\t%gs:(" + tmp + "), %r11\n\tjae\t" + to + "\n" + back + ":\n"
 }
+
+// traceDeepest has where the word of a thread is that has the stack pointer of the deepest recorded call.
+const traceDeepest = "__cairn_deep"
 
 // coffArrivals inserts code where control may arrive other than from an exit.
 func (t *timer) coffArrivals(b *body, code func(a arrival, f *frame) string) {

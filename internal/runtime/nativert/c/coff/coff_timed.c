@@ -153,7 +153,7 @@ static struct process *make_state(void) {
   find_vectors(p);
   set_low(p);
   if (!start_mode(p)) {
-    print_error(u"no memory", u"");
+    print_error(CAIRN_TRACE_DEPTH ? u"no memory, or no slots of thread-local storage for --depth" : u"no memory", u"");
     ExitProcess(125);
   }
   tick(p);
@@ -169,6 +169,9 @@ static void use(struct process *p) {
   __cairn_base = p->base;
   __cairn_local = TLS_SLOTS + 8 * p->tls;
   __cairn_tracer = &p->trace.clock;
+#if CAIRN_TRACE_DEPTH
+  use_depth(p);
+#endif
   state = p;
 }
 
@@ -213,6 +216,9 @@ static void life(const u8 *module, u32 reason, const void *always) {
   }
   if (reason == THREAD_ATTACH && has_clock) begin_thread();
   if (reason == THREAD_DETACH && has_clock) thread_ends();
+#if CAIRN_TRACE_DEPTH
+  if (reason == THREAD_DETACH && has_clock) end_depth();
+#endif
 }
 
 #ifndef CAIRN_DLL

@@ -14,6 +14,7 @@
  *   coff_tree.h     mode stacks: what the trees of calls, which are those of other systems, get from this one
  *   coff_tree.c     where inserted code comes to
  *   coff_trace.c    mode trace: chunks of events
+ *   coff_depth.c    and of those only calls up to a depth
  *
  * It is the counterpart of c/timed, and smaller. The log is a file that is mapped a chunk at a time, so that what was
  * found is in it however the process ends; a thread that finds something writes it itself, under a lock. Nothing under
@@ -117,7 +118,10 @@ enum { CLOCK = -64, LOW = -60, TREE_CLOCK = -48 };
 #define TREE_RUNNING (1ull << 50) /* see tree.h */
 enum { GRAIN = 65536, TICKS = 8192, MODULES = 1024, MAX_DIR = 600, MAX_PATH = 1024, MAX_NAME = 64 };
 enum { CALLS = 512, OPEN = 16, STACKS = 32, MAX_CHILDREN = 16, CHAIN = LOG_MAX_ENTRIES - MAX_CHILDREN };
-enum { TIMED_ABI = 0x57430006 + (CAIRN_MODE << 8) };
+#ifndef CAIRN_TRACE_DEPTH
+#define CAIRN_TRACE_DEPTH 0 /* of mode trace; 0: all calls */
+#endif
+enum { TIMED_ABI = 0x57430007 + (CAIRN_MODE << 8) + (CAIRN_TRACE_DEPTH << 16) };
 
 /* A tick: the clock was set between these two times. */
 struct tick {
@@ -165,6 +169,7 @@ struct process {
     u32 sequence;
     u8 **ring; /* chunks, 0: not mapped yet */
     u8 *sink;  /* for events that are discarded */
+    u32 deep[2]; /* slots of thread-local storage: see coff_depth.c */
   } trace;
 
   u64 episodes __attribute__((aligned(64)));

@@ -24,8 +24,11 @@
 #define cpu_of __cairn_cpu_of
 #define cpu_step __cairn_cpu_step
 #define create __cairn_create
+#define depth_left __cairn_depth_left
+#define depth_returned __cairn_depth_returned
 #define end __cairn_end
 #define end_change __cairn_end_change
+#define end_depth __cairn_end_depth
 #define end_mode __cairn_end_mode
 #define end_open_calls __cairn_end_open_calls
 #define end_process __cairn_end_process
@@ -120,6 +123,7 @@
 #define of_arrived __cairn_of_arrived
 #define of_departs __cairn_of_departs
 #define of_hook __cairn_of_hook
+#define of_make_deep_list __cairn_of_make_deep_list
 #define of_raises __cairn_of_raises
 #define of_slow __cairn_of_slow
 #define of_trace_full __cairn_of_trace_full
@@ -138,11 +142,13 @@
 #define open_left __cairn_open_left
 #define open_record __cairn_open_record
 #define optional __cairn_optional
+#define own_list __cairn_own_list
 #define own_thread __cairn_own_thread
 #define own_word __cairn_own_word
 #define parent_of __cairn_parent_of
 #define place __cairn_place
 #define place_of __cairn_place_of
+#define place_of_stack __cairn_place_of_stack
 #define preferred __cairn_preferred
 #define print __cairn_print
 #define print_error __cairn_print_error
@@ -187,6 +193,7 @@
 #define stack_limit __cairn_stack_limit
 #define stack_of __cairn_stack_of
 #define start __cairn_start
+#define start_depth __cairn_start_depth
 #define start_mode __cairn_start_mode
 #define start_watch __cairn_start_watch
 #define state_of __cairn_state_of
@@ -209,12 +216,14 @@
 #define unlock __cairn_unlock
 #define unwatch_own __cairn_unwatch_own
 #define use __cairn_use
+#define use_depth __cairn_use_depth
 #define variable __cairn_variable
 #define walk __cairn_walk
 #define walk_copy __cairn_walk_copy
 #define watch_thread __cairn_watch_thread
 #define watch_tick __cairn_watch_tick
 #define watched_of __cairn_watched_of
+#define word_at __cairn_word_at
 #define word_value __cairn_word_value
 #define write_episode __cairn_write_episode
 #define write_header __cairn_write_header

@@ -3,6 +3,14 @@
 
 enum { NO_EVENT = 0xfff8 }; /* a position that is full */
 
+#if CAIRN_TRACE_DEPTH
+#include "coff_depth.c"
+#else
+static void depth_left(u64 sp) {}
+static void depth_returned(u64 sp) {}
+static int start_depth(struct process *p) { return 1; }
+#endif
+
 #define own_position (*(u64 *)own_word())
 
 /* set_clock moves the clock to now. */
@@ -101,7 +109,7 @@ static int start_mode(struct process *p) {
   p->trace.clock = 1;
   p->trace.sink = VirtualAlloc(0, LOG_CHUNK_SIZE, MEM_RESERVE | MEM_COMMIT, READWRITE);
   p->trace.ring = VirtualAlloc(0, (p->trace.ring_chunks + 1) * sizeof(u8 *), MEM_RESERVE | MEM_COMMIT, READWRITE);
-  return p->trace.sink && p->trace.ring;
+  return p->trace.sink && p->trace.ring && start_depth(p);
 }
 
 /* mark stores an event of no function. */
@@ -114,9 +122,16 @@ static void mark(u64 frame, u32 kind) {
   ((u32 *)at)[-1] = kind;
 }
 
-static void *fiber_goes(u64 frame) { return mark(frame, LOG_EVENT_SUSPEND), (void *)0; }
+static void *fiber_goes(u64 frame) {
+  mark(frame, LOG_EVENT_SUSPEND);
+  depth_left(frame);
+  return 0;
+}
 
-static void fiber_comes(u64 frame, void *none) { mark(frame, LOG_EVENT_RESUME); }
+static void fiber_comes(u64 frame, void *none) {
+  mark(frame, LOG_EVENT_RESUME);
+  depth_returned(frame);
+}
 
 /* r11 is the full chunk; it becomes the position. */
 static void of_trace_full(struct process *p, struct registers *r) { r->r11 = next(p, (u8 *)r->r11); }
