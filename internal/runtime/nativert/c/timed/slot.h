@@ -16,8 +16,10 @@ enum { SLOT = 16 }; /* distance of the word from the thread pointer */
 #define SLOT_NOTE(variable, type)                                                                        \
   __asm__(".pushsection .note.cairn,\"a\",@note\n.balign 4\n.long 6, 8, " type "\n.asciz \"cairn\"\n.balign 4\n" \
           ".quad " variable " - .\n.popsection\n")
-#define STATE_NOTE "1"
-#define TRACER_NOTE "2"
+/* Types of notes: of the state of a process, of that of mode trace, and of whether this module has taken the word. */
+enum { STATE_NOTE = 1, TRACER_NOTE = 2, SLOT_TAKEN_NOTE = 3 };
+u32 __cairn_slot_taken HIDDEN;
+SLOT_NOTE("__cairn_slot_taken", "3");
 
 struct loaded { /* struct dl_phdr_info */
   u64 bias;
@@ -54,18 +56,29 @@ static int in_module(struct loaded *l, u64 size, void *sought) {
   return 0;
 }
 
-/* find_noted calls found with the variables of the notes of a type, until it returns that it is one. */
-static void find_noted(u32 type, int (*found)(void *, void *), void *to) {
+/* find_noted calls found with the variables of the notes of a type, until it returns that it is one, and returns whether it
+ * did. */
+static int find_noted(u32 type, int (*found)(void *, void *), void *to) {
   struct sought s = {type, found, to};
-  if (dl_iterate_phdr) dl_iterate_phdr(in_module, &s);
+  return dl_iterate_phdr && dl_iterate_phdr(in_module, &s);
 }
 
-/* take_slot ends the process if other code uses the word, as Go's runtime does: each would destroy what the other has there.
- * Programs that begin with such code have something in the word of their first thread. */
+static int is_taken(void *variable, void *to) {
+  (void)to;
+  return load((u32 *)variable) != 0;
+}
+
+/* take_slot takes the word for the mode of this module, whose state it makes. It ends the process if libraries in the other mode
+ * have taken it, or if other code uses it, as Go's runtime does: each would destroy what the other has there. Programs that begin
+ * with such code have something in the word of their first thread. */
 static void take_slot(void) {
   static const char message[] = "cairn: other code uses the thread-local slot that Android has for apps (TLS_SLOT_APP), such as Go's runtime or "
                                 "libraries in another of the modes stacks and trace: build this program without cairn, or in another mode\n";
-  if (!*(u64 *)(thread_pointer() + SLOT)) return;
+  if (__cairn_slot_taken) return; /* before: the state is made after this */
+  if (!find_noted(SLOT_TAKEN_NOTE, is_taken, 0) && !*(u64 *)(thread_pointer() + SLOT)) {
+    store(&__cairn_slot_taken, 1);
+    return;
+  }
   sys3(SYS_write, 2, message, sizeof message - 1);
   sys1(SYS_exit_group, 127);
 }

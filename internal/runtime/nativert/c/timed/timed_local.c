@@ -13,7 +13,7 @@ HIDDEN const u8 __cairn_has_local = 0;
 #include "slot.h"
 
 struct process *__cairn_process SHARED;
-SLOT_NOTE("__cairn_process", STATE_NOTE);
+SLOT_NOTE("__cairn_process", "1");
 
 static int is_made(void *variable, void *to) {
   struct process **p = variable;
@@ -25,7 +25,7 @@ static int is_made(void *variable, void *to) {
 /* states returns where the list of the states of the process begins. */
 struct process **__cairn_guest_states(void) {
   struct process **p = &__cairn_process;
-  find_noted(1, is_made, &p);
+  find_noted(STATE_NOTE, is_made, &p);
 #ifdef CAIRN_TREES
   if (p == &__cairn_process) take_slot();
 #endif

@@ -9,7 +9,7 @@ struct tracer __cairn_traced SHARED __attribute__((aligned(4096)));
 
 #include "slot.h"
 
-SLOT_NOTE("__cairn_traced", TRACER_NOTE);
+SLOT_NOTE("__cairn_traced", "2");
 
 static int is_made(void *variable, void *to) {
   struct tracer *t = variable;
@@ -20,7 +20,7 @@ static int is_made(void *variable, void *to) {
 
 struct tracer *__cairn_trace_find(void) {
   struct tracer *t = &__cairn_traced;
-  find_noted(2, is_made, &t);
+  find_noted(TRACER_NOTE, is_made, &t);
   if (t == &__cairn_traced) take_slot();
   return t;
 }
