@@ -3,12 +3,12 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
-	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/samples/profgen"
 	"github.com/cairnprof/cairn/internal/samples/samplefile"
@@ -95,10 +95,13 @@ func (r run) namesStubs() bool {
 		return r.Kept.Info().Kind == sample.Stacks
 	}
 	paths, err := samplefile.Expand(r.Samples)
-	if err != nil || slices.Contains(paths, logfile.Stdin) {
+	if err != nil {
 		return false
 	}
 	return !slices.ContainsFunc(paths, func(path string) bool {
+		if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
+			return true // a pipe can be read once
+		}
 		in, err := samplefile.Open(path, nil)
 		if err != nil {
 			return true // which is reported later

@@ -95,3 +95,16 @@ func callOf(t *testing.T, path, name string) (entry, call uint64) {
 	t.Fatalf("nothing calls %s at %#x", name, entry)
 	return 0, 0
 }
+
+// TestStubsOfPipe checks that samples from a pipe, which can be read once, are not read to see whether they have branches.
+func TestStubsOfPipe(t *testing.T) {
+	t.Parallel()
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if text, err := exec.Command("mkfifo", pipe).CombinedOutput(); err != nil {
+		t.Skipf("needs mkfifo: %s", text)
+	}
+	r := run{Plan: &Plan{Product: Stacks, Samples: []string{pipe}}}
+	if r.namesStubs() { // it would wait for a writer
+		t.Error("stubs have names, though the samples are not known yet")
+	}
+}
