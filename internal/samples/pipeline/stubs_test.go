@@ -103,7 +103,7 @@ func TestStubsOfPipe(t *testing.T) {
 	if text, err := exec.Command("mkfifo", pipe).CombinedOutput(); err != nil {
 		t.Skipf("needs mkfifo: %s", text)
 	}
-	r := run{Plan: &Plan{Product: Stacks, Samples: []string{pipe}}}
+	r := run{Plan: &Plan{Product: Stacks, Inputs: Inputs{Samples: []string{pipe}}}}
 	if r.namesStubs() { // it would wait for a writer
 		t.Error("stubs have names, though the samples are not known yet")
 	}
