@@ -21,11 +21,10 @@ var msvcLinkerName = lazyregexp.New(`^lld-link(?:-\d+(?:\.\d+)*)?$`)
 func (w *wrapper) linkMSVC(ctx context.Context, s *verb.Streams, path string, args []string) error {
 	argv := append([]string{w.name}, args...)
 	line := driver.ParseLLDLink(args, ReadResponse)
-	x64 := func(name string) bool {
-		return filepath.Base(name) != coffObject && madeForX64(name)
+	other := func(name string) bool {
+		return isObject(name) && !madeForX64(name) || filepath.Base(name) == coffObject // which the driver that started it added
 	}
-	if line.Other || len(line.Inputs) == 0 || w.opts.Shim.Use != nil || w.opts.Shim.Map || !slices.ContainsFunc(line.Inputs, madeForX64) ||
-		slices.ContainsFunc(line.Inputs, func(name string) bool { return isObject(name) && !x64(name) }) {
+	if line.Other || w.opts.Shim.Use != nil || w.opts.Shim.Map || !slices.ContainsFunc(line.Inputs, madeForX64) || slices.ContainsFunc(line.Inputs, other) {
 		return become(path, argv)
 	}
 	c, err := clangOf(path)
