@@ -188,6 +188,12 @@ func (f *File) fill(r io.Reader) error {
 	return err
 }
 
+// Regular reports whether there is a file at a path that can be read several times: no pipe.
+func Regular(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.Mode().IsRegular()
+}
+
 // Expand replaces patterns such as logs/* by the matching files, as a shell would, and drops files that are
 // named more than once. The name of an existing file is never a pattern.
 func Expand(args []string) ([]string, error) {

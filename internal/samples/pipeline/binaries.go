@@ -3,12 +3,12 @@ package pipeline
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/samples/profgen"
 	"github.com/cairnprof/cairn/internal/samples/samplefile"
@@ -99,7 +99,7 @@ func (r run) namesStubs() bool {
 		return false
 	}
 	return !slices.ContainsFunc(paths, func(path string) bool {
-		if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
+		if !logfile.Regular(path) {
 			return true // a pipe can be read once
 		}
 		in, err := samplefile.Open(path, nil)
