@@ -26,7 +26,7 @@ import (
 // symbols of the plain object that are in code, and instructions those that were compared.
 func Layouts(plain, laid *objfile.Relocatable, moved string, returns func(name string) bool) Certificate {
 	p := &prover{a: newObject(plain), b: newObject(laid), found: map[*segment]Finding{}}
-	l := &laidOut{prover: p, moved: moved, returns: returns, seen: map[[2]place]bool{}}
+	l := &laidOut{prover: p, moved: moved, returns: returns, seen: map[[2]place]bool{}, endless: map[place]bool{}}
 	if l.pairSections(func(string) bool { return false }, moved) {
 		l.cutSegments()
 		l.run()
@@ -50,6 +50,7 @@ type laidOut struct {
 	seen     map[[2]place]bool
 	work     []pairOf
 	frames   [2][]laidFrame // ascending
+	endless  map[place]bool // functions of a itself that do not return
 }
 
 // laidSegment is the code of a from one symbol to the next.
@@ -204,6 +205,10 @@ func (l *laidOut) startSymbols() {
 		case x.Func != y.Func || x.Local != y.Local || (x.Section == 0) != (y.Section == 0) || l.a.inCode(x) != l.b.inCode(y):
 			l.differ(nil, "symbol %s is another one", x.Name)
 		case l.a.inCode(x):
+			// A program may have a function of its own called abort, but no name that begins like this one.
+			if strings.HasPrefix(x.Name, "_") && !l.returns(x.Name) {
+				l.endless[place{x.Section, int64(x.Value)}] = true
+			}
 			l.later = append(l.later, reference{nil, "symbol " + x.Name, place{x.Section, int64(x.Value)}, place{y.Section, int64(y.Value)}})
 		case x.Section == 0 || x.Section >= len(l.a.Sections) || !l.a.Sections[x.Section].Alloc || describes(l.a.Sections[x.Section].Name):
 		case l.a.pair[x.Section] != y.Section || x.Value != y.Value || x.Size != y.Size:

@@ -156,3 +156,26 @@ func TestLaidMutants(t *testing.T) {
 		})
 	}
 }
+
+// TestEndless lays out code behind a call of a function of the same file, which never returns if its name says so. What follows
+// the call of any other function is compared.
+func TestEndless(t *testing.T) {
+	t.Parallel()
+	needAssembler(t)
+	const (
+		plain = "\t.text\n\t.type\tNAME, @function\nNAME:\n\tud2\n\t.size\tNAME, .-NAME\n\t.globl\tf\n\t.type\tf, @function\nf:\n" +
+			"\ttestl\t%edi, %edi\n\tjne\t.L3\n\tmovl\t$2, %edi\n\tmovl\t$3, %esi\n\tcall\tNAME\n.L3:\n\tmovl\t$1, %eax\n\tret\n\t.size\tf, .-f\n"
+		laid = "\t.text\n\t.type\tNAME, @function\nNAME:\n\tud2\n\t.size\tNAME, .-NAME\n\t.globl\tf\n\t.type\tf, @function\nf:\n" +
+			"\ttestl\t%edi, %edi\n\tje\t.L2\n.L3:\n\tmovl\t$1, %eax\n\tret\n.L2:\n\tmovl\t$2, %edi\n\tmovl\t$3, %esi\n\tcall\tNAME\n\t.size\tf, .-f\n"
+	)
+	for name, different := range map[string]bool{"__clang_call_terminate": false, "_ZSt9terminatev": false, "abort": true, "other": true} {
+		c := layouts(assemble(t, []byte(strings.ReplaceAll(plain, "NAME", name))), assemble(t, []byte(strings.ReplaceAll(laid, "NAME", name))))
+		if c.Different() != different {
+			t.Errorf("%s: %+v", name, c)
+		}
+		text := lay(t, []byte(strings.ReplaceAll(plain, "NAME", name)), 3, 0.7)
+		if c := layouts(assemble(t, []byte(strings.ReplaceAll(plain, "NAME", name))), assemble(t, text)); len(c.Findings) > 0 {
+			t.Errorf("%s: %+v of\n%s", name, c, text)
+		}
+	}
+}

@@ -52,7 +52,7 @@ func (l *laidOut) compareBranch(s *segment, x, y stop, next, tnext place) {
 		l.differ(s, "the branch at %#x leads elsewhere", x.off)
 		return
 	}
-	if x.in.Class == controlflow.Jump || x.in.Class == controlflow.Call && !l.returns(to.name) {
+	if x.in.Class == controlflow.Jump || x.in.Class == controlflow.Call && (!l.returns(to.name) || to.name == "" && l.endless[to.place]) {
 		return
 	}
 	l.follows(s, x, next, tnext)

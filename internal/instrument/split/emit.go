@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
@@ -44,6 +45,11 @@ var neverReturn = map[string]bool{
 
 // NeverReturns reports whether Split takes a function for one that does not return.
 func NeverReturns(function string) bool { return neverReturn[function] }
+
+// neverReturns is NeverReturns for a function that this one calls. The file may have one of its own called abort.
+func (p *splitPlan) neverReturns(function string) bool {
+	return neverReturn[function] && (strings.HasPrefix(function, "_") || !slices.Contains(p.text.symbols, function))
+}
 
 // name returns a label of the plan's own.
 func (p *splitPlan) name(kind string) string {
@@ -103,7 +109,7 @@ func (p *splitPlan) ending(k, next int) ending {
 	if k+1 == len(p.pieces) || next == k+1 {
 		return e
 	}
-	if kind, target := p.classify(s); kind == asm.FlowCall && neverReturn[p.unit.Machine.Callee(target)] {
+	if kind, target := p.classify(s); kind == asm.FlowCall && p.neverReturns(p.unit.Machine.Callee(target)) {
 		return e
 	}
 	on := p.labelOf(k + 1)
