@@ -26,6 +26,7 @@ func TestWindowsSpikes(t *testing.T) {
 	t.Run("stalls", w.stalls)
 	t.Run("why", w.why)
 	t.Run("fibers", w.fiberTimes)
+	t.Run("crowd", w.crowd)
 	t.Run("steps", func(t *testing.T) { w.steps(t, "spike") })
 	t.Run("plugins", w.plugins)
 	t.Run("last", w.last)

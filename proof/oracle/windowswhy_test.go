@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,6 +149,24 @@ func (w *windows) fiberTimes(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// crowd runs a program with more threads than are looked at: what is not known is said. Of its 128 places the first thread has one, and
+// the clock's may have one.
+func (w *windows) crowd(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "crowd.exe")
+	output(t, command(t, cairn, "cc", "--strict", "--mode", "spike", "--threshold", "50ms", "--small", "0", mingw+"gcc", "-O1", "-g", "-o", program,
+		filepath.Join("testdata", "windowsspikes", "crowd.c")))
+	shown, said := "", regexp.MustCompile(`\b7[34] threads were not looked at`)
+	w.patiently(func(w *windows) bool {
+		logs := t.TempDir()
+		w.run(t, logs, program)
+		shown = output(t, command(t, cairn, "spikes", "--top", "0", logs, program))
+		return said.MatchString(shown) && strings.Contains(shown, "open  hangs: ")
+	})
+	if !said.MatchString(shown) || !strings.Contains(shown, "open  hangs: ") {
+		t.Errorf("of 200 threads that wait:\n%s", shown)
 	}
 }
 

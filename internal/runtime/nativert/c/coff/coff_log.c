@@ -250,6 +250,7 @@ static void write_status(struct process *p) {
   f[10] = p->threshold, f[11] = p->period, f[12] = p->low * 1000ull;
   f[13] = LOG_TICK_THREAD | (u64)p->threads << 32;
   f[16] = p->episodes;
+  if (p->watch) f[22] = p->watch->no_room, f[23] = p->watch->unwatched;
   ((u32 *)f)[1] = flags;
 }
 #endif

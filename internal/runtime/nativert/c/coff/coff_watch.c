@@ -279,7 +279,10 @@ static void watch_tick(struct process *p, u64 time) {
   if (!k || p->off || time < k->due || !lock_watch(k, 0)) return;
   for (u32 i = 0, done = 0; i < WATCHED && done < ROUND; i++) {
     struct watched *w = &k->thread[k->next++ % WATCHED];
-    if (load(&w->tid)) sample(p, k, w, time), done++;
+    if (!load(&w->tid)) continue;
+    u32 before = w->no_room;
+    sample(p, k, w, time), done++;
+    k->no_room += w->no_room - before;
   }
   end = now(p);
   k->due = end + least(SHARE * (end - time), p->threshold / 4);
