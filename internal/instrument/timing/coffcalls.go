@@ -113,7 +113,11 @@ func (t *timer) coffEvent(e traceEvent, tmp string, f *frame, stub *stubText) st
 	}
 	to, back, entry := t.NewLabel(), t.NewLabel(), "\tleaq\t"+f.above(0)+", %r11\n"
 	stub.code = append(stub.code, to+":\n"+entry+"\tcall\t"+routine+"\n"+event+"\tjmp\t"+back+"\n"...)
-	return "\tmovq\t" + traceDeepest + "(%rip), " + tmp + "\n" + entry + "\tcmpq\t%gs:(" + tmp + "), %r11\n\tjae\t" + to + "\n" + back + ":\n"
+	load, sp := entry, "%r11"
+	if f == &leaf {
+		load, sp = "", "%rsp"
+	}
+	return "\tmovq\t" + traceDeepest + "(%rip), " + tmp + "\n" + load + "\tcmpq\t%gs:(" + tmp + "), " + sp + "\n\tjae\t" + to + "\n" + back + ":\n"
 }
 
 // traceDeepest has where the word of a thread is that has the stack pointer of the deepest recorded call.
