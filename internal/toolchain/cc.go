@@ -18,6 +18,7 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/layout/order"
 	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // Exists reports whether a file of any kind exists.
@@ -200,7 +201,7 @@ func (f *InstrumentFlags) withProbes(ctx context.Context, in *invocation) error 
 		return err
 	}
 	if cmd.Writes && !check {
-		tc := driver.Toolchain{Timed: f.Shim.Mode.Timed(), Apart: f.apart(ctx, c, cmd)}
+		tc := driver.Toolchain{Timed: f.Shim.Mode.Timed(), Marks: f.Shim.Mode == prof.ModeSpike, Apart: f.apart(ctx, c, cmd)}
 		return c.become(ctx, append(argv[:1:1], cmd.TextArgs(argv[1:], tc)...), "")
 	}
 	if !cmd.Compiles && !cmd.Links && !cmd.Merges && cmd.Refusal == "" {

@@ -94,6 +94,7 @@ func prepare(ctx context.Context, c Compiler, opts ShimOptions, target []string)
 		Hidden:  filepath.Join(dir, hiddenFile),
 		Timed:   opts.Mode.Timed(),
 		Trace:   opts.Mode == prof.ModeTrace,
+		Marks:   opts.Mode == prof.ModeSpike,
 		Apart:   readApart(dir),
 	}
 	if err := usable(tc.Bin); err != nil {

@@ -21,6 +21,7 @@ type Toolchain struct {
 	Android bool       // it is Android's
 	Timed   bool       // exits of functions get code, too
 	Trace   bool       // with Timed: the code is that of mode trace
+	Marks   bool       // with Timed: the marks of cairn.h are on, as the runtime has what they call
 	Object  asm.Object // format of what the driver makes; of others than ELF, Archive is an object
 	Apart   []string   // options that keep what has the same code apart, of those that ApartOptions returns
 }
@@ -225,7 +226,9 @@ func (c *Command) compilerArgs(args []string, tc Toolchain) []string {
 // replace a function by another one with the same code, of which the records could not tell which ran.
 func (c *Command) TextArgs(args []string, tc Toolchain) []string {
 	if tc.Timed {
-		args = append([]string{"-DCAIRN_ON"}, args...)
+		if tc.Marks {
+			args = append([]string{"-DCAIRN_ON"}, args...)
+		}
 		if c.Family == GCC {
 			args = append(args, "-dp", "-fno-ipa-ra")
 		}

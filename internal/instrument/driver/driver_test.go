@@ -253,7 +253,7 @@ func TestTimedArgs(t *testing.T) {
 			want: "-B/t/bin/ -Wl,--build-id -DCAIRN_ON -flto -shared a.o -dp -fno-ipa-ra -Wl,-u,__cairn_base" + guest + unwinder + archives + dl,
 		},
 	} {
-		tc := Toolchain{Bin: "/t/bin", Include: "/t/inc", Archive: "/t/libcairn.a", Guest: "/t/libcairn-guest.a", Loads: test.loads, Musl: test.musl, Android: test.android, Timed: true}
+		tc := Toolchain{Bin: "/t/bin", Include: "/t/inc", Archive: "/t/libcairn.a", Guest: "/t/libcairn-guest.a", Loads: test.loads, Musl: test.musl, Android: test.android, Timed: true, Marks: true}
 		args := strings.Fields(test.args)
 		c := Parse(test.family, args, readTest)
 		if got := strings.Join(c.Args(args, tc), " "); got != test.want {
