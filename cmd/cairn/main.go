@@ -11,9 +11,9 @@
 //	sample   samples -> restored stacks -> profile       watch, samples
 //	use      profile -> orders, builds by a profile      layout, export, instrument
 //
-// The table below has the verbs of each step. A verb is a file of internal/cli/STEP, which
-// reads flags, opens files, and calls the packages in internal that do the work;
-// docs/architecture.md describes them.
+// The table below has the verbs of each step. A verb is a file of internal/cli/STEP, with
+// its help and its flags. What most of them write is a package of internal/output;
+// docs/architecture.md describes those that do the work.
 package main
 
 import (

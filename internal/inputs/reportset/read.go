@@ -392,7 +392,7 @@ func (f *Choice) compare(ctx context.Context, r *reader) error {
 	return nil
 }
 
-// Title is the names of the programs.
+// title is the names of the programs.
 func (r *reader) title() string {
 	var names []string
 	if p := r.src.Profile; p != nil {

@@ -25,7 +25,7 @@ type Choice struct {
 	Served    bool // views load data of a server
 }
 
-// Shown is build for a page that follows its inputs: what is left out is in its text.
+// Shown is Build for a page that follows its inputs: what is left out is in its text.
 func (f *Choice) Shown(ctx context.Context, s *verb.Streams, args []string) (*model.Report, error) {
 	r, _, err := f.Build(ctx, s, args)
 	return r, err

@@ -21,7 +21,7 @@ import (
 // maxSource limits the size of a source file that is searched for markers.
 const maxSource = 32 << 20
 
-// Scope is what a report leaves out: files that the flags do not select, those of the compiler
+// Scope is what a report leaves out: files that are not selected, those of the compiler
 // and the system, and what markers in the sources exclude. It counts what it leaves out.
 type Scope struct {
 	rules     *coverage.PathRules
@@ -29,7 +29,7 @@ type Scope struct {
 	s         *verb.Streams
 	tops      []string // directories below which sources are, besides where debug information says
 
-	lines, branches []*regexp.Regexp // Of the flags
+	lines, branches []*regexp.Regexp // of the flags
 
 	system      coverage.LeftOut
 	systemFiles map[string]bool
@@ -38,8 +38,8 @@ type Scope struct {
 
 	markers  map[string]*coverage.Markers // by the name in debug information; nil if there is no text
 	excluded coverage.Excluded
-	touched  map[string]bool // Files of which something is excluded
-	unread   int             // Files without text
+	touched  map[string]bool // files of which something is excluded
+	unread   int             // files without text
 	missing  string          // why the first of them has none
 	said     bool
 }
@@ -72,11 +72,11 @@ func NewScope(s *verb.Streams, f Left) (*Scope, error) {
 }
 
 // Files returns the files of the report, with names that relative returns after the prefix maps.
-func (sc *Scope) Files(Files []coverage.SourceFile, relative func(string) string) []coverage.SourceFile {
-	sc.system = sc.rules.LeftOut(Files)
+func (sc *Scope) Files(files []coverage.SourceFile, relative func(string) string) []coverage.SourceFile {
+	sc.system = sc.rules.LeftOut(files)
 	var kept []coverage.SourceFile
-	for i := range Files {
-		f := Files[i]
+	for i := range files {
+		f := files[i]
 		if !sc.rules.System && coverage.SystemFile(f.File) || !sc.rules.Selects(relative(sc.rules.Rename(f.File))) {
 			continue
 		}

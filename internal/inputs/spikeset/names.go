@@ -226,7 +226,7 @@ func (m *namedModule) function(addr uint64) *prof.Func {
 	return f
 }
 
-// Open finds the file of a module and reads its names. Errors are reported once.
+// open finds the file of a module and reads its names. Errors are reported once.
 func (n *Names) open(m *namedModule) {
 	if m.opened {
 		return

@@ -77,8 +77,8 @@ func (f *Choice) Write(ctx context.Context, s *verb.Streams, args []string) erro
 	})
 }
 
-// maxShown is how many levels are indented: deeper calls have their depth as a number.
-const maxShown = 40
+// maxIndent is how many levels are indented: deeper calls have their depth as a number.
+const maxIndent = 40
 
 // printer returns a function that prints the steps of a log, and prints the beginning.
 func (f *Choice) printer(b *bufio.Writer, objects *report.Objects, set *logset.Set, style report.Style, log calllog.Log) (func(*account.ThreadStep) error, error) {
@@ -166,8 +166,8 @@ func (p *replayPrinter) print(s *account.ThreadStep) error {
 	case account.Happened:
 		depth, text = th.depth, p.remark(eventText(s.Kind, s.Payload))
 	}
-	indent := strings.Repeat("  ", min(depth, maxShown))
-	if depth > maxShown {
+	indent := strings.Repeat("  ", min(depth, maxIndent))
+	if depth > maxIndent {
 		indent += fmt.Sprintf("(%d) ", depth)
 	}
 	_, err := fmt.Fprintf(p.w, "%15s  %9s  %s  %s%s\n", p.time(s.At), took, th.text, indent, text)

@@ -33,7 +33,7 @@ type nodeRecord struct {
 }
 
 // stacks prints the nodes of a log of mode stacks, thread by thread, or returns its
-// Summary.
+// summary.
 func (f *Choice) stacks(file *logfile.File, p *recordPrinter) (*logSummary, error) {
 	set := logset.New(p.set.Streams, nil, file)
 	log, err := tracelog.OpenStacks(file, file.Size, file.Name, &set.Objects)

@@ -30,7 +30,7 @@ type Functions struct {
 	Pattern   string
 	CSV       bool
 	Recursive bool
-	Only      bool // Only recursive calls and those that contain them
+	Only      bool // recursive calls and those that contain them
 	PerThread bool
 }
 

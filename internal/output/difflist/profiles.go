@@ -13,6 +13,13 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
+// Profiles is a comparison of profiles on its way to the output.
+type Profiles struct {
+	*profdiff.Result
+	Show *report.Names
+	Top  int // functions whose calls changed; 0 for all
+}
+
 // LostBlocks returns in how many functions B misses blocks.
 func (d *Profiles) LostBlocks() int {
 	n := 0
@@ -38,13 +45,6 @@ func (d *Profiles) lists() []diffList {
 		{"gone", "ran in A, not in B's build", report.Amber, d.Gone},
 		{"new", "ran in B, not in A's build", report.Blue, d.New},
 	}
-}
-
-// Profiles is a comparison of profiles on its way to the output.
-type Profiles struct {
-	*profdiff.Result
-	Show *report.Names
-	Top  int // functions whose calls changed; 0 for all
 }
 
 // WriteText lists the functions, and sums.

@@ -51,7 +51,7 @@ type Choice struct {
 	// Of stacks with names.
 	Event  string
 	Kernel string
-	marked func(calllog.FuncID) string // Names for other tools, nil for those that are shown
+	marked func(calllog.FuncID) string // names for other tools, nil for those that are shown
 }
 
 // writeGraph writes a graph in a format.

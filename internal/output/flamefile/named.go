@@ -97,10 +97,10 @@ type namedStacks struct {
 	perThread     bool
 	threads       bool // samples name their threads
 
-	groups  map[string]*calltrie.Trie // By the thread, command or the like
+	groups  map[string]*calltrie.Trie // by the thread, command or the like
 	order   []string                  // of groups, as they came
 	ids     map[sample.NamedFrame]calllog.FuncID
-	frames  []sample.NamedFrame // By the index of an id, less one
+	frames  []sample.NamedFrame // by the index of an id, less one
 	unit    string
 	counted string            // the event, as inputs call it
 	sum     uint64            // in unit

@@ -13,8 +13,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// OfLogs are the flags of cairn callgraph for logs of calls, and those for the output of
-// any call graph.
+// OfLogs is the logs whose call graph is drawn, and how. Names, Format and Out are those of any call graph.
 type OfLogs struct {
 	logset.Choice
 	Names                   verb.DisplayFlags

@@ -15,10 +15,10 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// OfProfile select the profile whose call graph is drawn, and its parts.
+// OfProfile is the profile whose call graph is drawn.
 type OfProfile struct {
 	gather.Choice
-	External bool
+	External bool // functions outside it, such as those of the C library
 }
 
 // Form is how a call graph is written.

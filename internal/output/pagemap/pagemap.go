@@ -63,7 +63,7 @@ func (f *Choice) drawsOut() bool { return f.SVG == "-" || f.HTML == "-" }
 type pageMap struct {
 	module    *prof.Module
 	scenarios []pages.Scenario
-	programs  []*gather.Program // Before, if there is one, and the binary
+	programs  []*gather.Program // before, if there is one, and the binary
 	summaries [][]pages.Summary
 	pageSize  uint64
 	heldOut   []order.HeldOut

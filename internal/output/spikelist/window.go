@@ -49,7 +49,7 @@ func (f *Choice) runWindow(ctx context.Context, s *verb.Streams, args []string, 
 	return b.Flush()
 }
 
-// A Window has as many lines, and a function as many callees that have one.
+// A window has as many lines, and a function as many callees that have one.
 const (
 	windowLines   = 60
 	windowCallees = 8
