@@ -28,7 +28,8 @@ func (p *pdbParts) add(lo, hi uint64, depth int, file, line uint32) {
 }
 
 // rows adds the lines of the deepest parts to a table. Where a range ends, so does a sequence. A part without code is a row in front
-// of another one, as where the place of a function begins.
+// of another one, as where the place of a function begins. Of parts of one depth, one that reaches farther than the one before hides
+// it, and others are hidden by it: as many are open as are nested, whatever a damaged file has.
 func (p pdbParts) rows(b *builder, ends []uint64) {
 	stablesort.Func(p, func(x, y pdbPart) int { return cmp.Or(cmp.Compare(x.lo, y.lo), cmp.Compare(x.depth, y.depth)) })
 	t := &b.table
@@ -76,10 +77,18 @@ func (p pdbParts) rows(b *builder, ends []uint64) {
 		for at > 0 && open[at-1].depth >= x.depth {
 			at--
 		}
-		if at == len(open) {
+		same := at < len(open) && open[at].depth == x.depth
+		switch {
+		case same && x.hi <= open[at].hi:
+			continue // as in functions that the linker folded
+		case same:
+			open[at] = x
+		default:
+			open = slices.Insert(open, at, x)
+		}
+		if at == len(open)-1 {
 			put(x.lo, x.row)
 		}
-		open = slices.Insert(open, at, x)
 	}
 	for _, end := range ends {
 		closeUntil(end)
