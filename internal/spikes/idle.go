@@ -30,12 +30,14 @@ const (
 )
 
 // forWork are the system calls in which programs wait for work, and forClient those in which they do if it is
-// for a client that has connected. In sleeps they wait for nothing.
+// for a client that has connected. In those of forSignal, which are in forWork, they wait for a signal, and in sleeps
+// for nothing.
 var (
 	forWork = setOf("poll", "ppoll", "select", "pselect6", "pause", "accept", "accept4", "wait4", "waitid", "rt_sigtimedwait", "rt_sigsuspend",
 		"epoll_wait", "epoll_pwait", "epoll_pwait2", "io_uring_enter",
 		"NtUserGetMessage", "NtUserWaitMessage", "NtUserMsgWaitForMultipleObjectsEx", "NtRemoveIoCompletion", "NtRemoveIoCompletionEx",
 		"NtWaitForWorkViaWorkerFactory", "NtReplyWaitReceivePort", "NtReplyWaitReceivePortEx")
+	forSignal = setOf("pause", "rt_sigtimedwait", "rt_sigsuspend")
 	sleeps    = setOf("nanosleep", "clock_nanosleep", "NtDelayExecution")
 	forClient = setOf("read", "readv", "recvfrom", "recvmsg", "recvmmsg")
 )
@@ -351,7 +353,7 @@ func (s *Set) openIdleness(sp *Spike, name Namer) Idleness {
 		return Working
 	case s.idle.chains[s.chainKey(sp, name)]:
 		return Idle
-	case enclosed || o.Waits:
+	case enclosed || o.Waits || sp.awaitsSignal() && sp.belowTop():
 		return Doubtful
 	}
 	return Idle // in a loop around all work
@@ -406,6 +408,25 @@ func (s *Set) containsAll(sp *Spike) (begins, all bool) {
 		}
 	}
 	return len(sp.Stack) <= 1+starters, false
+}
+
+// awaitsSignal reports whether an open call waits for a signal. The loop of a thread does so for its next work; a function
+// below that may have lost one, and then waits for ever.
+func (sp *Spike) awaitsSignal() bool { return forSignal[sp.Open.Call] }
+
+// belowTop reports whether a call is enclosed by another than the one that its thread begins with, with or without
+// a probe.
+func (sp *Spike) belowTop() bool {
+	top := 0
+	for i := range sp.Stack {
+		if sp.Stack[i].Timed() {
+			top = i
+		}
+	}
+	if top == 0 { // main has no probe
+		top = len(sp.Stack) - 1 - starters
+	}
+	return top > 1
 }
 
 const starters = 3 // calls of the C library, or of Go's runtime, outside of main

@@ -1,6 +1,7 @@
 package spikes
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/cairnprof/cairn/format/tracelog"
@@ -59,6 +60,37 @@ func TestAccepting(t *testing.T) {
 		})
 		if got != test.want {
 			t.Errorf("main in %s: %d, want %d", test.inner, got, test.want)
+		}
+	}
+}
+
+// TestAwaitsSignal: a thread whose loop waits for a signal is idle; a function that another calls, below main, may have lost one.
+func TestAwaitsSignal(t *testing.T) {
+	t.Parallel()
+	const probe, none tracelog.EntryFlags = 0, tracelog.NoStamp
+	for _, test := range []struct {
+		call  string
+		stack []tracelog.EntryFlags // of main and its callees, the innermost first
+		want  Idleness
+	}{
+		{"pause", []tracelog.EntryFlags{probe}, Idle},
+		{"rt_sigsuspend", []tracelog.EntryFlags{probe, probe}, Idle}, // a loop below main
+		{"rt_sigsuspend", []tracelog.EntryFlags{probe, none}, Idle},
+		{"pause", []tracelog.EntryFlags{probe, probe, probe}, Doubtful},
+		{"rt_sigsuspend", []tracelog.EntryFlags{probe, none, probe}, Doubtful},
+		{"rt_sigtimedwait", []tracelog.EntryFlags{probe, none, none}, Doubtful},
+		{"epoll_wait", []tracelog.EntryFlags{probe, probe, probe}, Idle}, // as a loop around all work
+	} {
+		e := &tracelog.Episode{
+			Peak: tracelog.Interval{Lo: 4e9, Hi: 4e9}, Time: 4e9, Threshold: 1e7,
+			Open: &tracelog.Ongoing{Call: test.call, Since: 1, Until: 4e9},
+		}
+		for _, f := range append(slices.Clip(test.stack), none, none, none) { // with what starts main
+			e.Stack = append(e.Stack, tracelog.Entry{Flags: f, Time: e.Peak})
+		}
+		s := New([]Log{{}}, func(_ int, pc, _ uint64) Address { return Address{Offset: pc} })
+		if got := s.openIdleness(s.Spike(0, e), func(Address, bool) Location { return Location{Places: []Place{{}}} }); got != test.want {
+			t.Errorf("%s below %v: %d, want %d", test.call, test.stack, got, test.want)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func (s *Set) Open(name Namer) (late, lasting []*Spike) {
 	}
 	for _, list := range [][]*Spike{late, lasting} {
 		stablesort.Func(list, func(a, b *Spike) int {
-			return cmp.Or(behind(a.waitsForThreads(), b.waitsForThreads()), cmp.Compare(b.Peak.Lo, a.Peak.Lo), cmp.Compare(a.Log, b.Log), cmp.Compare(a.TID, b.TID))
+			return cmp.Or(behind(a.waitsForThreads(), b.waitsForThreads()), behind(a.awaitsSignal(), b.awaitsSignal()), cmp.Compare(b.Peak.Lo, a.Peak.Lo), cmp.Compare(a.Log, b.Log), cmp.Compare(a.TID, b.TID))
 		})
 	}
 	return late, lasting
