@@ -27,6 +27,7 @@ func TestWindowsSpikes(t *testing.T) {
 	t.Run("why", w.why)
 	t.Run("fibers", w.fiberTimes)
 	t.Run("crowd", w.crowd)
+	t.Run("torn", w.torn)
 	t.Run("steps", func(t *testing.T) { w.steps(t, "spike") })
 	t.Run("plugins", w.plugins)
 	t.Run("last", w.last)

@@ -170,6 +170,17 @@ func (w *windows) crowd(t *testing.T) {
 	}
 }
 
+// torn runs a program with a thread that is looked at between two stacks. It was read behind the end of the one.
+func (w *windows) torn(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "torn.exe")
+	output(t, command(t, cairn, "cc", "--strict", "--mode", "spike", "--threshold", "30ms", "--small", "0", mingw+"gcc", "-O1", "-g", "-o", program,
+		filepath.Join("testdata", "windowsspikes", "torn.c")))
+	for range 3 {
+		answer, _ := w.run(t, t.TempDir(), program)
+		checkAnswer(t, answer, "ends\n")
+	}
+}
+
 // compareCounts reports rows that are not there as often as they should be.
 func compareCounts(t *testing.T, what string, got, want map[string]int) {
 	t.Helper()

@@ -143,7 +143,12 @@ static void left(struct process *p, struct thread *t, u64 sp) {
 /* ---- the process ---- */
 
 static u64 log_moment(struct process *p) { return now(p); }
-static void module_goes(struct process *p, struct module *m) {}
+/* module_goes waits while a stack is walked that may have code of the module. Wine's unwinder may wait for this thread, so not for
+ * long. */
+static void module_goes(struct process *p, struct module *m) {
+  enum { TRIES = 50 };
+  if (lock_watch(p->watch, TRIES)) store(&p->watch->lock, 0);
+}
 static void module_again(struct process *p, u32 number) {}
 static void module_comes(struct process *p, u8 *base, const u16 *path, u32 bytes) { note_calls(p, base, path, bytes); }
 static int start_mode(struct process *p) { return start_watch(p); }

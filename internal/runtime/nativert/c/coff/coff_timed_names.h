@@ -163,6 +163,7 @@
 #define read_environment __cairn_read_environment
 #define read_name __cairn_read_name
 #define read_tsc __cairn_read_tsc
+#define readable_to __cairn_readable_to
 #define record __cairn_record
 #define register_end __cairn_register_end
 #define remove_module __cairn_remove_module

@@ -1,12 +1,18 @@
 /* The clock's thread looks at the others, as c/timed/timed_usage.c does: how long they have run, and where they wait. Windows
  * knows the first at any time. For the second, a thread that has not run for a part of the threshold is suspended while its
- * registers and its stack are copied; nothing else is done meanwhile, as it may have any lock. The stack is walked in the copy.
- * Both take
- * about a hundredth of a processor at most, but threads are sampled four times in a threshold. */
+ * registers and its stack are copied; nothing else but calls of the kernel is done meanwhile, as it may have any lock. The stack is
+ * walked in the copy. Both take about a hundredth of a processor at most, but threads are sampled four times in a threshold. */
+
+/* Pages with the same attributes. */
+struct region {
+  u64 base, allocation, allowed, size;
+  u32 use, protection, type, unused;
+};
 
 IMPORT(u32, SuspendThread, void *);
 IMPORT(u32, ResumeThread, void *);
 IMPORT(i32, GetThreadContext, void *, struct context *);
+IMPORT(u64, VirtualQuery, u64, struct region *, u64);
 IMPORT(i32, GetThreadTimes, void *, u64 *, u64 *, u64 *, u64 *);
 
 enum { OTHER_CALL = 4095 };
@@ -176,7 +182,20 @@ static void note_calls(struct process *p, u8 *base, const u16 *path, u32 bytes) 
 
 /* ---- a look ---- */
 
-/* stop copies the registers and the stack of a thread, and reports whether it could. The thread is suspended only here. */
+/* readable_to returns where what may be read from an address on ends, in the same allocation, but not behind end. */
+static u64 readable_to(u64 at, u64 end) {
+  enum { WRITABLE = 0x44, GUARD = 0x100 };
+  struct region r;
+  u64 first = 0;
+  while (at < end && VirtualQuery(at, &r, sizeof r) && r.use == MEM_COMMIT && r.protection & WRITABLE && !(r.protection & GUARD)) {
+    if (first && r.allocation != first) break;
+    first = r.allocation, at = r.base + r.size;
+  }
+  return least(at, end);
+}
+
+/* stop copies the registers and the stack of a thread, and reports whether it could. The thread is suspended only here, maybe
+ * while it goes to another stack, of which it has the base already. */
 static int stop(struct watch *k, const struct watched *w) {
   enum { CONTROL_INTEGER = 0x100003, BASE = 1, LIMIT = 2 };
   u64 n = 0;
@@ -185,7 +204,7 @@ static int stop(struct watch *k, const struct watched *w) {
   if (GetThreadContext(w->handle, &k->context)) {
     u64 base = k->base = w->block[BASE];
     k->low = k->context.rsp & -16ull;
-    if (k->low >= w->block[LIMIT] && k->low < base) n = least(base - k->low, COPY) / 8;
+    if (k->low >= w->block[LIMIT] && k->low < base) n = (readable_to(k->low, least(base, k->low + COPY)) - k->low) / 8;
     for (u64 i = 0; i < n; i++) ((volatile u64 *)k->copy)[i] = ((const volatile u64 *)k->low)[i];
   }
   ResumeThread(w->handle);
