@@ -2,6 +2,7 @@ package objectstore
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -23,14 +24,15 @@ func readListing(data []byte) (*listing, error) {
 	return l, readXML(data, "ListBucketResult", l.set)
 }
 
+// set takes the value of an element. An empty one is zero or false.
 func (l *listing) set(path, text string) (err error) {
 	switch path {
 	case "IsTruncated":
-		l.truncated, err = strconv.ParseBool(strings.TrimSpace(text))
+		l.truncated, err = strconv.ParseBool(strings.TrimSpace(cmp.Or(text, "false")))
 	case "Contents/Key":
 		l.last.Name = text
 	case "Contents/Size":
-		l.last.Size, err = strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+		l.last.Size, err = strconv.ParseInt(strings.TrimSpace(cmp.Or(text, "0")), 10, 64)
 	case "Contents/LastModified":
 		l.last.Modified, err = time.Parse(time.RFC3339, strings.TrimSpace(text))
 	case "Contents":

@@ -16,6 +16,7 @@ func TestListing(t *testing.T) {
 		"none":     `<?xml version="1.0" encoding="UTF-8"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>b</Name><IsTruncated>false</IsTruncated></ListBucketResult>`,
 		"objects":  "<ListBucketResult>\n  <IsTruncated> true </IsTruncated>\n" + object + "\n<!-- c -->" + object + "<CommonPrefixes><Prefix>p</Prefix></CommonPrefixes></ListBucketResult>\n",
 		"parts":    "<ListBucketResult><Contents><Key>a<![CDATA[<b>]]>c&#x41;</Key><Size>1</Size></Contents></ListBucketResult>",
+		"zero":     "<ListBucketResult><IsTruncated/><Contents><Key/><Size></Size></Contents></ListBucketResult>",
 		"other":    "<Error><Code>x</Code></Error>",
 		"empty":    "",
 		"text":     "no XML",
