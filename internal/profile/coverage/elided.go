@@ -59,22 +59,25 @@ func (s *scan) elided() bool {
 		test := p.leftOpen(r.first)
 		return test != nil && s.skips(test, r)
 	}
-	found := false
-	for _, from := range s.fl.preds[s.piece] {
+	found, labels := false, sharing{scan: s, r: r}
+	for _, from := range slices.Backward(s.fl.preds[s.piece]) {
 		before := &s.fl.pieces[from]
 		runs, known := s.fl.wayRuns(from, s.piece)
 		if !before.ran || known && runs == 0 {
 			continue
 		}
 		test := before.leftOpen(len(before.insts))
-		if !before.decides && test != nil && s.skips(test, r) || s.sharesLabels(from, r) {
+		if !before.decides && test != nil && s.skips(test, r) || labels.with(from) {
 			found = true
 		} else if known {
 			return false // this way proves it
 		}
 	}
 	// Of a computed jump it is not known that it leads to what other jumps lead to as well.
-	return found || slices.ContainsFunc(s.fl.jumps, func(from int) bool { return s.fl.pieces[from].ran && s.sharesLabels(from, r) })
+	for _, from := range slices.Backward(s.fl.jumps) {
+		found = found || s.fl.pieces[from].ran && labels.with(from)
+	}
+	return found
 }
 
 // skips reports whether a statement between a test and r may jump.
@@ -93,21 +96,35 @@ func (s *scan) skips(test *inst, r *remnant) bool {
 	return false
 }
 
-// sharesLabels reports whether a piece ends with a jump of a switch and r is a jump behind its label, ahead of which there is
-// nothing but a jump behind another label.
-func (s *scan) sharesLabels(from int, r *remnant) bool {
+// sharing finds pieces that end with a jump of a switch such that r is a jump behind its label, ahead of which there is nothing
+// but a jump behind another label. It is best asked of the nearest first: what is ahead of r is the same behind all, and the
+// text from it is short.
+type sharing struct {
+	*scan
+	r    *remnant
+	none bool // something else is ahead of r
+}
+
+// with reports whether a piece is such a one.
+func (s *sharing) with(from int) bool {
 	insts := s.fl.pieces[from].insts
 	jump := &insts[len(insts)-1]
-	text, ahead, known := s.sources.Between(jump.addr, r.addr)
-	if text = withoutComments(text); !known || ahead || !jump.test || !labelled(jump.addr, text, s.sources) {
+	if s.none || !jump.test {
 		return false
 	}
+	text, ahead, known := s.sources.Between(jump.addr, s.r.addr)
+	if !known || ahead {
+		return false
+	}
+	text = withoutComments(text)
 	before := withoutLabels(text)
-	if !strings.HasSuffix(before, ";") {
+	statement := strings.TrimSuffix(before, ";")
+	begins := strings.LastIndexAny(statement, ";{}:") + 1
+	if statement == before || !jumps[firstWord(strings.TrimSpace(statement[begins:]))] || !strings.HasSuffix(before[:begins], ":") {
+		s.none = begins > 0
 		return false
 	}
-	begins := strings.LastIndexAny(before[:len(before)-1], ";{}:") + 1
-	return jumps[firstWord(strings.TrimSpace(before[begins:]))] && strings.HasSuffix(before[:begins], ":")
+	return labelled(jump.addr, text, s.sources)
 }
 
 // withoutLabels returns a text without the labels that it ends with.
