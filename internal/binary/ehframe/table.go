@@ -36,10 +36,10 @@ type Table struct {
 
 // lazyFrame is a function, and its rules if they have been needed.
 type lazyFrame struct {
-	lo, hi   uint64
-	from, to uint32 // its instructions in the section
-	cie      *cie
-	rows     atomic.Pointer[[]Row]
+	lo, hi     uint64
+	from, size uint32 // of its instructions in the section
+	cie        *cie
+	rows       atomic.Pointer[[]Row]
 }
 
 // NewTable returns the table in a section, which is at addr, of a program for a machine.
@@ -120,7 +120,7 @@ func (t *Table) frame(addr uint64) *lazyFrame {
 func (t *Table) rowsOf(f *lazyFrame) *[]Row {
 	var rows []Row
 	m := unwinder{of: registersOf(t.of), cie: f.cie, state: f.cie.start, pc: f.lo}
-	m.run(bytecur.New(t.section[f.from:f.to], int64(t.addr)+int64(f.from)), func() {
+	m.run(bytecur.New(t.section[f.from:][:f.size], int64(t.addr)+int64(f.from)), func() {
 		if m.pc < f.hi {
 			rows = append(rows, m.row())
 		}
@@ -146,7 +146,7 @@ func (t *Table) readFrames() {
 		}
 		if lo, hi, ok := readRange(c, common); ok {
 			from := uint64(c.Off()) - t.addr
-			found = append(found, lazyFrame{lo: lo, hi: hi, from: uint32(from), to: uint32(from) + uint32(c.Len()), cie: common})
+			found = append(found, lazyFrame{lo: lo, hi: hi, from: uint32(from), size: uint32(c.Len()), cie: common})
 		}
 	})
 	order := make([]int32, len(found))
@@ -163,7 +163,7 @@ func (t *Table) readFrames() {
 		if i > 0 && frames[i-1].hi > f.lo {
 			return
 		}
-		frames[i].lo, frames[i].hi, frames[i].from, frames[i].to, frames[i].cie = f.lo, f.hi, f.from, f.to, f.cie
+		frames[i].lo, frames[i].hi, frames[i].from, frames[i].size, frames[i].cie = f.lo, f.hi, f.from, f.size, f.cie
 	}
 	t.frames = frames
 	t.index()

@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
@@ -109,4 +110,54 @@ func TestTableDamaged(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTableConcurrent reads a table from several goroutines, which need the same functions and all rows.
+func TestTableConcurrent(t *testing.T) {
+	t.Parallel()
+	data, addr := section(t, build(t, "g++"), ".eh_frame")
+	want, table := NewTable(data, addr, machine.X86_64), NewTable(data, addr, machine.X86_64)
+	rows := want.Rows()
+	var wait sync.WaitGroup
+	for i := range 8 {
+		wait.Go(func() {
+			if i%4 == 0 {
+				if got := table.Rows(); !slices.Equal(got, rows) {
+					t.Errorf("%d rows, want %d", len(got), len(rows))
+				}
+			}
+			for k := 0; table.Lazy() && k < len(rows); k++ {
+				if got := table.At(rows[k].PC); got != nil && got.CFA != rows[k].CFA {
+					t.Errorf("at %#x: %+v, want %+v", rows[k].PC, got, rows[k])
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// FuzzTable checks that each row is at or before the address that it was found for.
+func FuzzTable(f *testing.F) {
+	data, at := section(f, build(f, "g++"), ".eh_frame")
+	f.Add(data, at)
+	f.Add(data[:len(data)/2], at)
+	f.Fuzz(func(t *testing.T, data []byte, addr uint64) {
+		for _, of := range []machine.Kind{machine.X86_64, machine.AArch64} {
+			table := NewTable(data, addr, of)
+			if !table.Lazy() {
+				continue
+			}
+			for i := range table.frames {
+				fn := &table.frames[i]
+				for _, pc := range []uint64{fn.lo, fn.lo + (fn.hi-fn.lo)/2, fn.hi - 1} {
+					if r := table.At(pc); r != nil && r.PC > pc {
+						t.Fatalf("at %#x: %+v", pc, r)
+					}
+				}
+				if r := table.At(fn.lo - 1); r != nil && i == 0 {
+					t.Fatalf("ahead of all functions: %+v", r)
+				}
+			}
+		}
+	})
 }
