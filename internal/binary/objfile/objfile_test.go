@@ -383,7 +383,9 @@ func use(f *File) {
 	f.FuncSymbols()
 	f.FunctionMap()
 	f.LinkSymbols()
-	f.Program()
+	if p, err := f.Program(); err == nil {
+		f.AddStubs(p)
+	}
 	f.Pointers()
 	f.SourceFiles()
 	f.Section(".text")

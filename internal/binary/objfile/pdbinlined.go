@@ -213,7 +213,7 @@ func (s *pdbScopes) addCalls(calls []pdb.Inlined) error {
 			depth++
 		}
 		for _, x := range c.Parts {
-			s.addPart(scopeRange{addr + uint64(x.Offset-c.Function), addr + uint64(x.End-c.Function), n, depth})
+			s.addPart(scopeRange{addr + uint64(x.Offset-c.Function), addr + uint64(max(x.End, c.Function)-c.Function), n, depth})
 		}
 		if len(s.table.scopes) > maxScopes || len(s.ranges) > maxScopeRanges {
 			return fmt.Errorf("more than %d functions or %d ranges", maxScopes, maxScopeRanges)
@@ -224,9 +224,11 @@ func (s *pdbScopes) addCalls(calls []pdb.Inlined) error {
 
 // addPart adds code of a scope, which may go on where the last ends.
 func (s *pdbScopes) addPart(r scopeRange) {
-	if n := len(s.ranges) - 1; s.ranges[n].scope == r.scope && s.ranges[n].hi == r.lo {
+	switch n := len(s.ranges) - 1; {
+	case r.lo >= r.hi: // damaged, or nothing
+	case s.ranges[n].scope == r.scope && s.ranges[n].hi == r.lo:
 		s.ranges[n].hi = r.hi
-	} else if r.lo < r.hi {
+	default:
 		s.ranges = append(s.ranges, r)
 	}
 }

@@ -42,3 +42,15 @@ func TestPDBPartsOverlap(t *testing.T) {
 		t.Errorf("%d rows, want %d", n, parts)
 	}
 }
+
+// TestPDBPartsReversed checks that a part that ends before it begins, in a damaged file, has no code and leaves the one before it.
+func TestPDBPartsReversed(t *testing.T) {
+	t.Parallel()
+	s := pdbScopes{ranges: []scopeRange{{0, 100, 0, 0}}}
+	for _, r := range []scopeRange{{10, 20, 1, 1}, {20, 5, 1, 1}, {20, 30, 1, 1}, {40, 40, 1, 1}} {
+		s.addPart(r)
+	}
+	if want := []scopeRange{{0, 100, 0, 0}, {10, 30, 1, 1}}; !reflect.DeepEqual(s.ranges, want) {
+		t.Errorf("%v, want %v", s.ranges, want)
+	}
+}
