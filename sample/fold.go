@@ -51,6 +51,6 @@ func digest(s *Sample) uint64 {
 }
 
 func equal(a, b *Sample) bool {
-	return a.PID == b.PID && a.TID == b.TID && a.Event == b.Event && a.Mispredicted == b.Mispredicted && a.AtCalls == b.AtCalls && a.User == b.User &&
+	return a.PID == b.PID && a.TID == b.TID && a.Event == b.Event && a.Mispredicted == b.Mispredicted && a.AtCalls == b.AtCalls && a.InCalls == b.InCalls && a.User == b.User &&
 		slices.Equal(a.Stack, b.Stack) && slices.Equal(a.Branches, b.Branches)
 }

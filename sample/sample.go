@@ -39,6 +39,9 @@ type Sample struct {
 	// AtCalls says that the callers on the stack are the addresses of calls, as a processor records the calls that are
 	// open, and not the addresses after them.
 	AtCalls bool
+	// InCalls says that the callers on the stack are addresses in the instructions of calls, at any of their bytes, as
+	// simpleperf writes them. In recordings of its first versions they are after these.
+	InCalls bool
 	Count   uint64 // how many moments, at least 1
 	// Period is the number of events (cycles, branches) that the moments stand
 	// for together, 0 if not known.

@@ -291,6 +291,7 @@ func (s *session) sample(r record) {
 		s.bad(badRecord, r.offset)
 		return
 	}
+	x.InCalls = len(s.others) > 0 && !x.AtCalls // it is simpleperf's
 	s.stats.WrongPath += x.wrongPath
 	if x.deferred != 0 {
 		s.hold(x.deferred, x.Sample)

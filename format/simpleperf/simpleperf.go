@@ -41,9 +41,10 @@ func Detect(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
 // Read yields the stacks of a file, equal ones of a thread once.
 func Read(r io.Reader, name string) iter.Seq2[*sample.NamedStack, error] {
 	return func(yield func(*sample.NamedStack, error) bool) {
-		x := reader{name: name, files: map[uint32]*file{}, threads: map[int32]thread{}, distinct: map[string]*values{}}
+		x := newReader(name)
+		x.take, x.distinct = x.add, map[string]*values{}
 		if err := x.read(r); err != nil {
-			yield(nil, fmt.Errorf("%s: reading samples of simpleperf: %w", name, err))
+			yield(nil, x.failed(err))
 			return
 		}
 		x.yield(yield)
@@ -53,6 +54,8 @@ func Read(r io.Reader, name string) iter.Seq2[*sample.NamedStack, error] {
 // reader has what a file says, until its end is known.
 type reader struct {
 	name     string
+	take     func(m *moment) error // is called for each sample
+	bare     bool                  // symbols are not needed
 	files    map[uint32]*file
 	threads  map[int32]thread
 	events   []string
@@ -60,6 +63,14 @@ type reader struct {
 	order    []string           // of these, as they were first seen
 	memory   int
 	damage   []*sample.Damage
+}
+
+func newReader(name string) *reader {
+	return &reader{name: name, files: map[uint32]*file{}, threads: map[int32]thread{}}
+}
+
+func (x *reader) failed(err error) error {
+	return fmt.Errorf("%s: reading samples of simpleperf: %w", x.name, err)
 }
 
 // file is an ELF file, or another one with code.
@@ -81,7 +92,7 @@ const (
 	recordSample, recordLost, recordFile, recordThread, recordMeta, recordSwitch = 1, 2, 3, 4, 5, 6
 
 	sampleThread, sampleChain, sampleCount, sampleEvent, sampleUnwinding = 2, 3, 4, 5, 6
-	entryFile, entrySymbol, entryKind                                    = 2, 3, 4
+	entryAddr, entryFile, entrySymbol, entryKind                         = 1, 2, 3, 4
 	fileID, filePath, fileSymbol                                         = 1, 2, 3
 	threadID, threadProcess, threadName                                  = 1, 2, 3
 	lostCount                                                            = 2
@@ -127,7 +138,9 @@ func (x *reader) read(r io.Reader) error {
 		} else if err != nil {
 			return err
 		}
-		if !x.record(body.Bytes(), at) {
+		if whole, err := x.record(body.Bytes(), at); err != nil {
+			return err
+		} else if !whole {
 			x.damaged("a record is damaged, and was skipped", at)
 		}
 		if x.memory > maxMemory {
@@ -178,12 +191,20 @@ func fields(b []byte, visit func(num protowire.Number, n uint64, text []byte) bo
 	return true
 }
 
-// record reads a record.
-func (x *reader) record(b []byte, at int64) bool {
-	return fields(b, func(num protowire.Number, _ uint64, text []byte) bool {
+// record reads a record. It reports whether all of it could be read. The error is that of take.
+func (x *reader) record(b []byte, at int64) (whole bool, err error) {
+	whole = fields(b, func(num protowire.Number, _ uint64, text []byte) bool {
 		switch num {
 		case recordSample:
-			return x.sample(text, at)
+			m := moment{at: at}
+			if !m.read(text) {
+				return false
+			}
+			if m.failed {
+				x.damaged("simpleperf could not unwind a stack to its end: it has the frames that are known", at)
+			}
+			err = x.take(&m)
+			return err == nil
 		case recordLost:
 			return fields(text, func(num protowire.Number, n uint64, _ []byte) bool {
 				if num == lostCount && n > 0 {
@@ -209,6 +230,7 @@ func (x *reader) record(b []byte, at int64) bool {
 		}
 		return true
 	})
+	return whole, err
 }
 
 func (x *reader) file(b []byte) bool {
@@ -221,7 +243,9 @@ func (x *reader) file(b []byte) bool {
 		case filePath:
 			f.path = string(text)
 		case fileSymbol:
-			f.symbols = append(f.symbols, string(text))
+			if !x.bare {
+				f.symbols = append(f.symbols, string(text))
+			}
 		}
 		return true
 	})
@@ -251,42 +275,45 @@ func (x *reader) thread(b []byte) bool {
 
 // entry is a frame.
 type entry struct {
+	addr         uint64 // in the file
 	file, symbol uint32 // the symbol is that of the file
 	kind         uint32
 }
 
-// sample adds a sample to the equal ones.
-func (x *reader) sample(b []byte, at int64) bool {
-	var tid, event uint32
-	var chain []entry
-	v := values{moments: 1}
-	failed := false
-	whole := fields(b, func(num protowire.Number, n uint64, text []byte) bool {
+// moment is a sample.
+type moment struct {
+	at         int64 // offset of its record
+	tid, event uint32
+	count      uint64
+	chain      []entry // innermost first
+	failed     bool    // it has not all callers
+}
+
+func (m *moment) read(b []byte) bool {
+	return fields(b, func(num protowire.Number, n uint64, text []byte) bool {
 		switch num {
 		case sampleThread:
-			tid = uint32(n)
+			m.tid = uint32(n)
 		case sampleCount:
-			v.count = n
+			m.count = n
 		case sampleEvent:
-			event = uint32(n)
+			m.event = uint32(n)
 		case sampleChain:
-			chain = append(chain, entry{})
-			return len(chain) <= maxChain && chain[len(chain)-1].read(text)
+			m.chain = append(m.chain, entry{})
+			return len(m.chain) <= maxChain && m.chain[len(m.chain)-1].read(text)
 		case sampleUnwinding:
 			return fields(text, func(num protowire.Number, n uint64, _ []byte) bool {
-				failed = failed || num == unwindingError && n != 0
+				m.failed = m.failed || num == unwindingError && n != 0
 				return true
 			})
 		}
 		return true
 	})
-	if !whole {
-		return false
-	}
-	if failed {
-		x.damaged("simpleperf could not unwind a stack to its end: it has the frames that are known", at)
-	}
-	key := encode(tid, event, chain)
+}
+
+// add adds a sample to the equal ones.
+func (x *reader) add(m *moment) error {
+	key := encode(m.tid, m.event, m.chain)
 	old := x.distinct[key]
 	if old == nil {
 		old = &values{}
@@ -294,13 +321,15 @@ func (x *reader) sample(b []byte, at int64) bool {
 		x.order = append(x.order, key)
 		x.memory += 2*len(key) + 64
 	}
-	old.count, old.moments = saturate.Add(old.count, v.count), saturate.Add(old.moments, v.moments)
-	return true
+	old.count, old.moments = saturate.Add(old.count, m.count), saturate.Add(old.moments, 1)
+	return nil
 }
 
 func (e *entry) read(b []byte) bool {
 	return fields(b, func(num protowire.Number, n uint64, _ []byte) bool {
 		switch num {
+		case entryAddr:
+			e.addr = n
 		case entryFile:
 			e.file = uint32(n)
 		case entrySymbol:

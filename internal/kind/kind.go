@@ -16,6 +16,7 @@ import (
 	"github.com/cairnprof/cairn/format/perfscript"
 	"github.com/cairnprof/cairn/format/profdata"
 	"github.com/cairnprof/cairn/format/sampleprof"
+	"github.com/cairnprof/cairn/format/simpleperf"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/unsymbolized"
 	"github.com/cairnprof/cairn/format/xray"
@@ -49,7 +50,7 @@ const (
 	GoTrace          // of runtime/trace
 	Database         // SQLite
 	Parquet          //
-	PerfData         // of perf record
+	PerfData         // of perf record, or of simpleperf
 	XRayProfile      // of XRay's mode of profiles
 	XRayLog          // of XRay's other modes, or in YAML
 	LLVMProfile      // .profdata or .profraw, or its text
@@ -88,7 +89,7 @@ var rows = []row{
 	{SpikeLog, "a log of spikes", "cairn spikes shows it", tracelog.Detect},
 	{Database, "an SQLite database", "cairn query reads those of its own", calldb.Detect},
 	{Parquet, "a Parquet file", "query it with an engine such as DuckDB", begins("PAR1")},
-	{PerfData, samples, samplesReaders, perfdata.Detect},
+	{PerfData, samples, samplesReaders, func(head []byte) bool { return perfdata.Detect(head) || simpleperf.Detect(head) }},
 	{XRayProfile, "a profile of XRay", "cairn stacks reads it", xray.DetectProfile},
 	{XRayLog, "a log of XRay", "cairn stacks and cairn report read it", xray.Detect},
 	{Zeros, "zeros: what wrote it was killed before it recorded anything", "", func(head []byte) bool { return len(bytes.Trim(head, "\x00")) == 0 }},

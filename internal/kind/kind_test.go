@@ -94,7 +94,7 @@ func TestHeads(t *testing.T) {
 		{"B 4b196f 4b19e0 2 0\nF 41be50 41be50 3\n", BOLTCounts},
 		{"# Total Lost Samples: 0\n#\n# Samples: 492  of event 'cycles:u'\n#\n# Overhead  Command  Symbol\n", PerfReport},
 		{"Cmdline: /data/local/tmp/simpleperf record ./app\nSamples: 5017\n\nOverhead  Command  Pid\n", PerfReport},
-		{"SIMPLEPERF\x01\x00\x00\x00", Stacks},
+		{"SIMPLEPERF\x01\x00\x00\x00", PerfData},
 		{"main:10:1\n 1: 10\n", SampleFile},
 		{"main;work;hash 12\nmain;work 3\n", Stacks},
 		{"app 12 1.000001: 5 cycles:u:\n\t    401136 hash+0x6 (/tmp/app)\n\t    401160 main+0x10 (/tmp/app)\n\n", PerfText},

@@ -26,8 +26,8 @@ func Samples(s *verb.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "samples FILE... [BINARY...]",
 		Short: "Summarise samples of perf or cairn record",
-		Long: `samples reads the output of perf record or perf script and reports what kind of
-profile can be made of it: whether samples have stacks, branches or both, which
+		Long: `samples reads the output of perf record, perf script or simpleperf and reports what
+kind of profile can be made of it: whether samples have stacks, branches or both, which
 processes and binaries they belong to, how many are usable, and why the others are
 not. An input may be compressed with gzip or zstd, or be - for standard input; memory
 use does not depend on its length. Of unsymbolized profiles, which llvm-profgen writes,

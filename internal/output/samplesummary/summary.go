@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/cairnprof/cairn/format/simpleperf"
 	"github.com/cairnprof/cairn/format/unsymbolized"
 	"github.com/cairnprof/cairn/internal/inputs/sampleset"
 	"github.com/cairnprof/cairn/internal/logfile"
@@ -66,6 +67,8 @@ func explain(s *verb.Streams, in *samplefile.File, r *samplestats.Result, binari
 	switch {
 	case total == 0:
 		verb.Note(s, "%s: contains no samples", file)
+	case r.Mappings == 0 && in.Info().Format == simpleperf.Format:
+		verb.Note(s, "%s: no sample is in a file that it names: use simpleperf's perf.data", file)
 	case r.Mappings == 0:
 		verb.Note(s, "%s: the addresses of binaries are unknown: run perf script with --show-mmap-events", file)
 	case in.Text && r.Unmapped+r.ByReason[samplestats.NoMapping] > total/2:

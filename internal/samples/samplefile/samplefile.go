@@ -10,6 +10,7 @@ import (
 	"github.com/cairnprof/cairn/format/fdata"
 	"github.com/cairnprof/cairn/format/perfdata"
 	"github.com/cairnprof/cairn/format/perfscript"
+	"github.com/cairnprof/cairn/format/simpleperf"
 	"github.com/cairnprof/cairn/format/unsymbolized"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
@@ -32,7 +33,9 @@ type File struct {
 const HeadSize = 1 << 16
 
 // Detect reports whether a file that begins with head has samples.
-func Detect(head []byte) bool { return perfdata.Detect(head) || isText(head) }
+func Detect(head []byte) bool {
+	return perfdata.Detect(head) || simpleperf.Detect(head) || isText(head)
+}
 
 // isText reports whether a text is that of perf script. The lines of BOLT's inputs could be those before its samples.
 func isText(head []byte) bool {
@@ -98,12 +101,12 @@ func Open(path string, stdin io.Reader) (*File, error) {
 func Of(stream *logfile.Stream) (*File, error) {
 	head := stream.Peek(HeadSize)
 	switch {
-	case perfdata.Detect(head):
+	case perfdata.Detect(head), simpleperf.Detect(head):
 		file, err := stream.File()
 		if err != nil {
 			return nil, err
 		}
-		src, err := perfdata.Open(file, file.Size, file.Name)
+		src, err := openWhole(file, simpleperf.Detect(head))
 		if err != nil {
 			file.Close()
 			return nil, err
@@ -124,6 +127,14 @@ func Of(stream *logfile.Stream) (*File, error) {
 		}
 	}
 	return nil, &UnknownError{stream.Name, head}
+}
+
+// openWhole opens a file that is not read from its beginning to its end.
+func openWhole(file *logfile.File, ofSimpleperf bool) (sample.Source, error) {
+	if ofSimpleperf {
+		return simpleperf.Open(file, file.Size, file.Name)
+	}
+	return perfdata.Open(file, file.Size, file.Name)
 }
 
 // Close closes the file.

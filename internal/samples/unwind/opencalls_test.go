@@ -52,6 +52,47 @@ func TestOpenCalls(t *testing.T) {
 	}
 }
 
+// TestInCalls uses callers that are addresses in the instructions of calls, at any of their bytes, or after these in old
+// recordings: that of f's call in main is before another call.
+func TestInCalls(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name   string
+		stack  []uint64
+		cut    uint64
+		frames []uint64 // outermost first
+	}{
+		{"last bytes", stack(0x32, 0x26, 0x06), 0, []uint64{0x02, 0x22}},
+		{"two before the end", stack(0x32, 0x25, 0x05), 0, []uint64{0x02, 0x22}},
+		{"first bytes", stack(0x32, 0x22, 0x02), 0, []uint64{0x02, 0x22}},
+		{"one call after another", stack(0x32, 0x0c), 0, []uint64{0x08}},
+		{"after the calls", stack(0x32, 0x27, 0x07), 0, []uint64{0x02, 0x22}},
+		{"not a call", stack(0x32, 0x22, 0x00, 0x02), 1, []uint64{0x22}},
+		{"outside", stack(0x32, 0x26, 0xff, 0x06), 0, nil},
+	} {
+		u := New(code(t), Options{Moments: true, Frameless: true, TailCalls: true, Kernel: &Kernel{}})
+		u.Add(&sample.Batch{Samples: []sample.Sample{
+			{PID: 7, Count: 1, Stack: tc.stack, InCalls: true},
+			{PID: 7, Count: 1, Stack: stack(0x32, 0x22, 0x02)}, // is not of this kind
+		}})
+		r := u.Result()
+		if st := &r.Stats; st.CutStacks != tc.cut+1 || st.Used != 2 {
+			t.Errorf("%s: %d cut, %d used", tc.name, st.CutStacks, st.Used)
+		}
+		var frames []uint64
+		for _, m := range r.Moments {
+			for _, f := range m.Frames {
+				if f.IsInstruction() {
+					frames = append(frames, u.code.Address(f)-text)
+				}
+			}
+		}
+		if tc.frames != nil && !slices.Equal(frames, tc.frames) {
+			t.Errorf("%s: %x, want %x", tc.name, frames, tc.frames)
+		}
+	}
+}
+
 // TestCopiedAnywhere uses stacks that tables unwound where frame pointers miss the caller, also if frames are used as they are.
 func TestCopiedAnywhere(t *testing.T) {
 	t.Parallel()

@@ -108,6 +108,7 @@ type current struct {
 	whole   bool // sample.Info.Whole of the current batch
 	exact   bool // the stack was not walked by frame pointers
 	atCalls bool // sample.Sample.AtCalls
+	inCalls bool // sample.Sample.InCalls, of the stack that is used
 
 	stack  []ref // innermost first
 	added  []ref // callers that were added to it
@@ -230,6 +231,8 @@ func (u *Unwinder) readStackOf(s *sample.Sample) bool {
 		return u.readStack(s.Stack)
 	}
 	if s.User == nil || u.opt.Tables == nil {
+		u.inCalls = s.InCalls
+		defer func() { u.inCalls = false }()
 		return u.readStack(s.Stack)
 	}
 	defer func(before bool) { u.whole, u.exact = before, false }(u.whole)
@@ -278,6 +281,10 @@ func (u *Unwinder) readCalls(addrs []uint64) {
 	cut := false
 	for i, addr := range addrs {
 		r := u.places.ref(addr)
+		whole := r != external
+		if !whole && u.inCalls && i > 0 {
+			r = u.within(addr)
+		}
 		if r == external {
 			if cut = i > 0 && addr < kernelSpace && u.opt.Moments && u.places.nowhere(addr); cut {
 				break
@@ -291,7 +298,7 @@ func (u *Unwinder) readCalls(addrs []uint64) {
 			continue
 		}
 		if i > 0 {
-			call := u.callOf(r)
+			call := u.callOf(r, whole)
 			switch {
 			case call != machinecode.None:
 				r = call
@@ -315,15 +322,27 @@ func (u *Unwinder) readCalls(addrs []uint64) {
 	u.cut = cut
 }
 
-// callOf returns the call that the address of a caller shows, None if there is none.
-func (u *Unwinder) callOf(r ref) ref {
+// callOf returns the call that the address of a caller shows, None if there is none. r is the instruction there; whole
+// says that it begins at the address.
+func (u *Unwinder) callOf(r ref, whole bool) ref {
 	switch {
-	case !u.atCalls:
-		return u.code.CallBefore(r)
-	case u.code.Class(r).IsCall():
+	case (u.atCalls || u.inCalls) && u.code.Class(r).IsCall():
 		return r
+	case !u.atCalls && whole:
+		return u.code.CallBefore(r)
 	}
 	return machinecode.None
+}
+
+// within returns the instruction that has an address of the process among its bytes but the first.
+func (u *Unwinder) within(addr uint64) ref {
+	const longest = 15 // bytes, on x86-64
+	for n := uint64(1); n < longest; n++ {
+		if r := u.places.ref(addr - n); r != external {
+			return r
+		}
+	}
+	return external
 }
 
 // isFull reports whether a stack has as many callers as a processor records of those that are open: 8 of old ones, 16
