@@ -108,7 +108,7 @@ func ReadBinaryMap(s *verb.Streams, path string) (*prof.Map, error) {
 // strippedMap says of a stripped module what it lacks, and where that is: links keep it (objfile.SetKept).
 func strippedMap(path string) string {
 	name := filepath.Base(objfile.PlainPath(path))
-	return fmt.Sprintf("its map (section %s) is stripped: use the unstripped binary, its .debug file, or the map that the machine may have that linked it (cairn map %s -o %s%s)",
+	return fmt.Sprintf("its map (section %s) is stripped: use the unstripped binary, its .debug file, or the map that the machine that linked it keeps (cairn map %s -o %s%s)",
 		wire.MapSection, name, name, mapSuffix)
 }
 
