@@ -22,12 +22,28 @@ static int is_stamped(const u8 *f) {
   return ((f[0] == 0x4c && f[2] == 0x15) || (f[0] == 0x48 && f[2] == 0x05)) && f[1] == 0x8b && f[7] == 0x41 && f[8] == 0x89 && f[9] == 0xe3;
 }
 
-/* may_unwind reports whether the frame pointer of a function, if it has one, is in the stack. */
+enum { HUGE = 512 << 10 };
+
+/* is_huge reports whether the frame of a function has about HUGE bytes or more: its unwind codes have their number in 32 bits. */
+static int is_huge(u64 base, const struct function *f) {
+  enum { CHAINED = 4 << 3, ALLOCATES_HUGE = 0x11 };
+  static const u8 sizes[16] = {1, 2, 1, 1, 2, 3, 2, 1, 2, 3, 1, 1, 1, 1, 1, 1};
+  for (;;) {
+    const u8 *info = (const u8 *)base + f->unwind, *code = info + 4;
+    for (u32 i = 0; i < info[2]; i += sizes[code[2 * i + 1] & 15])
+      if (code[2 * i + 1] == ALLOCATES_HUGE) return 1;
+    if (!(info[0] & CHAINED)) return 0;
+    f = (const struct function *)(code + 2 * ((info[2] + 1u) & ~1u));
+  }
+}
+
+/* may_unwind reports whether the frame pointer of a function, if it has one, is in the stack. The unwinder would read far behind a copy
+ * that has only a part of a frame. */
 static int may_unwind(const struct context *c, u64 base, const struct function *f, u64 low, u64 high) {
   const u8 *info = (const u8 *)base + f->unwind;
   const u64 *registers = &c->rax; /* in the order of their numbers */
   u32 number = info[3] & 15;
-  return !number || (registers[number] >= low && registers[number] < high);
+  return (!number || (registers[number] >= low && registers[number] < high)) && (high - low >= HUGE || !is_huge(base, f));
 }
 
 /* step replaces a context by that of the caller, and returns the function that it was in, 0 for the end of the stack. A

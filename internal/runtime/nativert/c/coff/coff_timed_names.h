@@ -67,6 +67,7 @@
 #define is_alone __cairn_is_alone
 #define is_dll __cairn_is_dll
 #define is_due __cairn_is_due
+#define is_huge __cairn_is_huge
 #define is_inlined __cairn_is_inlined
 #define is_over __cairn_is_over
 #define is_slow __cairn_is_slow
