@@ -118,7 +118,7 @@ func (p *pages) write(i aarch64.Inst, in *Inst) {
 // constant handles adr, and the sum of a page and an offset.
 func (a aarch64Arch) constant(s *Set, r Ref) (uint64, bool) {
 	t := s.Binary(r).textOf(r)
-	off := s.offsets[r-firstRef]
+	off := s.offset(t, r)
 	in := aarch64.Decode(t.data[off:])
 	if addr, page, ok := in.Address(t.addr + uint64(off)); ok {
 		return addr, !page

@@ -12,7 +12,7 @@ func (aarch64Arch) convention() convention {
 
 // aarch64 decodes an instruction.
 func (w *walk) aarch64(r Ref) aarch64.Inst {
-	return aarch64.Decode(w.binary.textOf(r).data[w.code.offsets[r-firstRef]:])
+	return aarch64.Decode(w.code.bytes(w.binary, r))
 }
 
 func (aarch64Arch) dispatch(w *walk, at Ref) Dispatch {

@@ -32,6 +32,7 @@ type Binary struct {
 	probeStarts map[uint64]uint64 // addresses of symbols by the GUIDs of their names
 
 	arch   Arch
+	lazy   *Set // nil if its set is not lazy
 	mapped bool // it has AArch64 mapping symbols
 
 	symbols  []objfile.TableSymbol
@@ -45,7 +46,8 @@ type text struct {
 	addr   uint64
 	data   []byte
 	starts bitset
-	first  Ref // of its first instruction
+	first  Ref     // of its first instruction, of a lazy set of its first byte
+	pieces []piece // of a lazy set
 }
 
 const pageSize = 0x1000
@@ -59,6 +61,9 @@ func newBinary(s *Set, p *objfile.Program, arch Arch) *Binary {
 	}
 	if i := slices.IndexFunc(b.segments, func(s objfile.Segment) bool { return s.Exec }); i >= 0 {
 		b.Base = b.segments[i].Addr &^ (pageSize - 1)
+	}
+	if s.on {
+		b.lazy = s
 	}
 	b.readFunctions(p)
 	names := map[int][]objfile.TableSymbol{}
@@ -75,7 +80,11 @@ func newBinary(s *Set, p *objfile.Program, arch Arch) *Binary {
 			b.stubs = append(b.stubs, span{lo: section.Addr, hi: section.Addr + uint64(len(section.Data))})
 		}
 		if p.Stubs || section.Name != ".plt" {
-			b.disassemble(s, section, names[section.Index])
+			add := b.disassemble
+			if s.on {
+				add = b.divide
+			}
+			add(s, section, names[section.Index])
 		}
 	}
 	b.End = s.end()
@@ -137,18 +146,20 @@ func (d *sweep) add(off, end uint64) {
 			restored = false
 			continue
 		}
-		class := inSet(in.class)
+		class, departs := inSet(in.class), false
 		if class != controlflow.Other {
 			d.s.markBranch(uint32(len(shapes)), class)
 			if at := firstRef + Ref(len(shapes)); class >= controlflow.Jump {
-				if restored {
-					d.s.jumps = append(d.s.jumps, at)
-				}
+				departs = restored
 				d.jump(at, class, d.t.addr+off, in.target)
 			}
 		}
 		starts[off/64] |= 1 << (off % 64)
-		offsets, shapes = append(offsets, uint32(off)), append(shapes, newShape(class, in.len))
+		x := newShape(class, in.len)
+		if departs {
+			x |= departing
+		}
+		offsets, shapes = append(offsets, uint32(off)), append(shapes, x)
 		restored = in.restores || restored && class == controlflow.Other && arch.lasting()
 		off += uint64(in.len)
 	}
@@ -182,6 +193,9 @@ func (b *Binary) At(addr uint64) Ref {
 	for i := range b.texts {
 		t := &b.texts[i]
 		if off := addr - t.addr; off < uint64(len(t.data)) {
+			if b.lazy != nil {
+				return b.lazy.at(b, t, off)
+			}
 			if rank, ok := t.starts.rank(uint32(off)); ok {
 				return t.first + Ref(rank)
 			}
@@ -192,7 +206,7 @@ func (b *Binary) At(addr uint64) Ref {
 }
 
 // From returns the first instruction at or after a link-time address, or b.End if there is
-// none.
+// none. In a lazy set it is a number that is not greater than that of the first one, and greater than those before.
 func (b *Binary) From(addr uint64) Ref {
 	for i := range b.texts {
 		t := &b.texts[i]
@@ -200,6 +214,9 @@ func (b *Binary) From(addr uint64) Ref {
 			return t.first
 		}
 		if off := addr - t.addr; off < uint64(len(t.data)) {
+			if b.lazy != nil {
+				return t.first + Ref(off)
+			}
 			rank, _ := t.starts.rank(uint32(off))
 			return t.first + Ref(rank)
 		}

@@ -28,6 +28,9 @@ func (s *Set) Callers() *Callers {
 
 func (s *Set) findCallers() *Callers {
 	c := &Callers{set: s, calls: map[FunctionOf][]Ref{}, tails: map[FunctionOf][]FunctionOf{}, open: map[FunctionOf]bool{}}
+	for _, b := range s.binaries {
+		s.ReadAll(b)
+	}
 	for i, sh := range s.shapes {
 		if sh.class() != controlflow.Call {
 			continue

@@ -5,7 +5,7 @@ import "github.com/cairnprof/cairn/internal/binary/controlflow"
 // Constant returns the link-time address that an instruction may compute. If several
 // instructions compute it, this is the last one.
 func (s *Set) Constant(r Ref) (uint64, bool) {
-	if s.Class(r) != controlflow.Other || !r.IsInstruction() {
+	if s.Class(r) != controlflow.Other || !r.IsInstruction() || s.hole(r) {
 		return 0, false
 	}
 	return s.Binary(r).arch.constant(s, r)

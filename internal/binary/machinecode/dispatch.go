@@ -60,7 +60,12 @@ func (s *Set) OfSwitch(at Ref) bool {
 	if r == nil || s.Departs(at) {
 		return false
 	}
-	w := walkOf(s, b, max(b.From(r.Lo), at-min(at, enough)), at+1)
+	s.Read(b, r)
+	first := at
+	for n := 0; n < enough && first > b.From(r.Lo); n++ {
+		first = s.previous(first)
+	}
+	w := walkOf(s, b, max(b.From(r.Lo), first), at+1)
 	defer w.free()
 	found := map[Ref]Dispatch{}
 	w.run(found, [registers]bool{})
@@ -133,6 +138,7 @@ func (w *walk) free() {
 }
 
 func newWalk(s *Set, b *Binary, r *Range) *walk {
+	s.Read(b, r)
 	first := b.From(r.Lo)
 	w := walkOf(s, b, first, max(first, b.From(r.Hi)))
 	w.entered = r.Start
@@ -171,6 +177,9 @@ func (w *walk) run(found map[Ref]Dispatch, keeps [registers]bool) {
 		w.regs[rules.argument] = value{}
 	}
 	for at := w.first; at < w.end; at++ {
+		if w.code.hole(at) {
+			continue
+		}
 		if w.targets != nil && w.targets[at-w.first] {
 			w.forget(&keeps)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
-// Set holds the instructions of the binaries of a run. It does not change, and is safe for concurrent use.
+// Set holds the instructions of the binaries of a run. It does not change, and is safe for concurrent use, unless it is lazy.
 type Set struct {
 	binaries []*Binary
 	machine  machine.Kind
@@ -21,15 +21,16 @@ type Set struct {
 	offsets []uint32 // from the start of its section
 	shapes  []shape
 	// barriers are the instructions that end a sequence of instructions, dubious those at
-	// which a stack may lack a frame, departures jumps at which it does.
-	barriers, dubious, departures bitset
-	entries                       bitset // where functions are entered
-	framesOnce                    sync.Once
-	framed, frameless             bitset // see Frame, which makes them
-	jumps                         []Ref  // of departures
+	// which a stack may lack a frame.
+	barriers, dubious bitset
+	entries           bitset // where functions are entered
+	framesOnce        sync.Once
+	framed, frameless bitset // see Frame, which makes them
 
 	leaving  []Ref // direct jumps out of their range of code, ascending
 	computed []Ref // indirect jumps, ascending
+
+	lazy
 
 	callersOnce sync.Once
 	callers     *Callers
@@ -38,9 +39,12 @@ type Set struct {
 // shape is the class of an instruction and its length.
 type shape uint8
 
+// departing is the bit of jumps at which a stack lacks a frame.
+const departing shape = 1 << 7
+
 func newShape(c controlflow.Class, size uint8) shape { return shape(c)<<4 | shape(size) }
 
-func (s shape) class() controlflow.Class { return controlflow.Class(s >> 4) }
+func (s shape) class() controlflow.Class { return controlflow.Class(s &^ departing >> 4) }
 func (s shape) size() uint64             { return uint64(s & 15) }
 
 // errTooMany reports that the number of instructions exceeds the range of Ref.
@@ -49,8 +53,10 @@ var errTooMany = errors.New("the binaries have more than 1 GB of code together")
 const maxInstructions = 1 << 30 // unwinding needs a bit of Ref for itself
 
 // NewSet disassembles programs.
-func NewSet(programs ...*objfile.Program) (*Set, error) {
-	s := &Set{}
+func NewSet(programs ...*objfile.Program) (*Set, error) { return newSet(false, programs) }
+
+func newSet(isLazy bool, programs []*objfile.Program) (*Set, error) {
+	s := &Set{lazy: lazy{on: isLazy}}
 	s.reserve(programs)
 	for _, p := range programs {
 		bytes := 0
@@ -70,14 +76,13 @@ func NewSet(programs ...*objfile.Program) (*Set, error) {
 		s.machine = p.Machine
 		s.binaries = append(s.binaries, newBinary(s, p, arch))
 	}
+	if s.on {
+		return s, nil
+	}
 	s.barriers.cut(len(s.shapes))
 	s.dubious.cut(len(s.shapes))
 	s.entries = newBitset(len(s.shapes))
 	s.markDubious()
-	s.departures = newBitset(len(s.shapes))
-	for _, r := range s.jumps {
-		s.departures.set(uint32(r - firstRef))
-	}
 	s.barriers.count()
 	return s, nil
 }
@@ -92,6 +97,10 @@ func (s *Set) reserve(programs []*objfile.Program) {
 		}
 	}
 	bytes = min(bytes, maxInstructions)
+	if s.on {
+		s.shapes = make([]shape, 0, bytes)
+		return
+	}
 	s.offsets, s.shapes = make([]uint32, 0, bytes/shortest), make([]shape, 0, bytes/shortest)
 	s.barriers, s.dubious = newBitset(bytes), newBitset(bytes)
 }
@@ -158,7 +167,8 @@ func (s *Set) Binary(r Ref) *Binary {
 
 // Address returns the link-time address of an instruction.
 func (s *Set) Address(r Ref) uint64 {
-	return s.Binary(r).textOf(r).addr + uint64(s.offsets[r-firstRef])
+	t := s.Binary(r).textOf(r)
+	return t.addr + uint64(s.offset(t, r))
 }
 
 // Class returns the class of an instruction, or Other if r is none.
@@ -178,7 +188,7 @@ func (s *Set) Target(r Ref) (uint64, bool) {
 	switch s.Class(r) {
 	case controlflow.Call, controlflow.Jump, controlflow.Conditional:
 		t := s.Binary(r).textOf(r)
-		off := s.offsets[r-firstRef]
+		off := s.offset(t, r)
 		inst, err := s.Binary(r).arch.Decode(t.data[off:], t.addr+uint64(off))
 		return inst.Target, err == nil
 	}
@@ -191,8 +201,8 @@ func (s *Set) CallBefore(r Ref) Ref {
 	if r == External {
 		return External
 	}
-	if r > firstRef && s.shapes[r-firstRef-1].class().IsCall() {
-		return r - 1
+	if before := s.previous(r); s.Class(before).IsCall() {
+		return before
 	}
 	return None
 }
@@ -213,4 +223,4 @@ func (s *Set) Dubious(r Ref) bool { return s.dubious.has(uint32(r - firstRef)) }
 
 // Departs reports whether the instruction is a jump right after the caller's frame pointer was
 // restored, as in tail calls. A stack lacks a frame there too, which LLVM does not consider.
-func (s *Set) Departs(r Ref) bool { return s.departures.has(uint32(r - firstRef)) }
+func (s *Set) Departs(r Ref) bool { return s.shapes[r-firstRef]&departing != 0 }

@@ -2,10 +2,16 @@ package machinecode
 
 // LeavingJumps returns the direct jumps out of their range of code, conditional ones included,
 // ascending. They include tail calls.
-func (s *Set) LeavingJumps() []Ref { return s.leaving }
+func (s *Set) LeavingJumps() []Ref {
+	s.sort()
+	return s.leaving
+}
 
 // IndirectJumps returns the jumps to computed addresses, ascending.
-func (s *Set) IndirectJumps() []Ref { return s.computed }
+func (s *Set) IndirectJumps() []Ref {
+	s.sort()
+	return s.computed
+}
 
 // span is a part of the address space in one range of code, without nested ranges.
 type span struct {

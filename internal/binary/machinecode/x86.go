@@ -107,7 +107,7 @@ func storesOne(in x86.Inst) bool {
 // a program with a fixed load address.
 func (x86Arch) constant(s *Set, r Ref) (uint64, bool) {
 	t := s.Binary(r).textOf(r)
-	off := s.offsets[r-firstRef]
+	off := s.offset(t, r)
 	in, err := x86.Decode(t.data[off:])
 	if err != nil {
 		return 0, false

@@ -16,7 +16,7 @@ const (
 
 // x86 decodes an instruction, which has been decoded before.
 func (w *walk) x86(r Ref) x86.Inst {
-	in, _ := x86.Decode(w.binary.textOf(r).data[w.code.offsets[r-firstRef]:])
+	in, _ := x86.Decode(w.code.bytes(w.binary, r))
 	return in
 }
 

@@ -24,6 +24,7 @@ type binaries struct {
 	source   *profgen.Source       // of stacks, if requested
 	scopes   []*objfile.ScopeTable // for the pre-inliner
 	tables   *Tables               // of copies of stacks
+	lazy     bool                  // code is read when it is needed
 	fs       bool                  // discriminators are flow-sensitive
 }
 
@@ -83,6 +84,11 @@ func (r run) readBinaries() (*binaries, error) {
 		return b, b.readScopes(open)
 	}
 	return b, nil
+}
+
+// needsFewFunctions reports whether all samples have whole stacks, by which functions can be named without the rest of the code.
+func (r run) needsFewFunctions() bool {
+	return r.Product == Stacks && r.Detail == profgen.Functions && r.Infer == InferFull && !r.IgnoreStacks && r.Kept != nil && r.Kept.Copied()
 }
 
 // namesStubs reports whether stubs of the dynamic linker are functions: on stacks without branches, which show the way
@@ -305,7 +311,11 @@ func (r run) readSymbols(b *binaries, open []*objfile.File) (err error) {
 	for _, p := range b.programs {
 		p.Ranges = nil
 	}
-	if b.code, err = machinecode.NewSet(b.programs...); err != nil || r.Detail == profgen.Functions {
+	read := machinecode.NewSet
+	if b.lazy = r.needsFewFunctions() && b.withoutProbes() != "" && machinecode.CanBeLazy(b.programs); b.lazy {
+		read = machinecode.NewLazySet
+	}
+	if b.code, err = read(b.programs...); err != nil || r.Detail == profgen.Functions {
 		return err
 	}
 	if b.source, err = readSource(b.code, open); err != nil {

@@ -33,6 +33,11 @@ func (r run) findFrames(b *binaries, c counts) (f frames, err error) {
 	if f.probes, err = b.readProbes(met); err != nil || infer == InferNone {
 		return f, err
 	}
+	if b.lazy {
+		on := tailcall.NewOnDemand(b.code, c.Moments)
+		f.graph, f.by = on.Graph(), on
+		return f, nil
+	}
 	f.graph = tailcall.NewGraph(b.code, c.Contexts)
 	if infer == InferLLVM {
 		f.by = tailcall.NewLLVM(f.graph, r.SearchDepth)

@@ -19,6 +19,7 @@ type Kept struct {
 	stats   *sample.Stats
 	note    string
 	failed  bool // there are too many
+	plain   bool // a sample has callers that are not of a copy, or branches
 }
 
 const (
@@ -59,6 +60,7 @@ func (k *Kept) Sample(s *sample.Sample, stack []uint64, unwound uint8) {
 	if k.failed {
 		return
 	}
+	k.plain = k.plain || len(s.Branches) > 0 || unwound == 0 && slices.ContainsFunc(stack, func(addr uint64) bool { return addr < kernelSpace })
 	x := *s
 	x.Stack, x.User = stack, nil
 	if unwound != 0 {
@@ -99,6 +101,12 @@ func (k *Kept) End(f *File) bool {
 func (k *Kept) Open() *File {
 	return &File{Source: k, in: k, note: func() string { return k.note }}
 }
+
+// Copied reports whether all stacks outside of the kernel are of copies, and no sample has branches.
+func (k *Kept) Copied() bool { return !k.plain }
+
+// kernelSpace is the first address of the kernel.
+const kernelSpace = 1 << 63
 
 // Info returns that of the file.
 func (k *Kept) Info() *sample.Info { return k.info }

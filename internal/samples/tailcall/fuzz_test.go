@@ -87,11 +87,11 @@ func checkEarly(t *testing.T, g *Graph) {
 			of.source = machinecode.FromTable
 		}
 		for to := range function(g.count) {
-			early, late := w.early(callees, of, to, false), w.late(callees, of.rule(), to)
+			early, late := w.early(callees, of, gap{to: to}, false), w.late(callees, of.rule(), to)
 			if early.rule != "" && (early.rule != late.rule || len(late.jumps) > 0) {
 				t.Fatalf("%d callees, to function %d: %s, with all jumps %s and %d jumps", len(callees), to, early.rule, late.rule, len(late.jumps))
 			}
-			if brief := w.early(callees, of, to, true); brief.rule != "" && len(late.jumps) > 0 {
+			if brief := w.early(callees, of, gap{to: to}, true); brief.rule != "" && len(late.jumps) > 0 {
 				t.Fatalf("%d callees, to function %d: %s where jumps do not matter, and there are %d", len(callees), to, brief.rule, len(late.jumps))
 			}
 		}

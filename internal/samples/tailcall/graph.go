@@ -17,7 +17,7 @@ type function int32
 
 const none function = -1
 
-// Graph holds the calls and tail calls between functions. It is immutable.
+// Graph holds the calls and tail calls between functions. It is immutable, unless it is of a lazy set.
 type Graph struct {
 	code  *machinecode.Set
 	first []function // of each binary
@@ -33,6 +33,7 @@ type Graph struct {
 	pieces   [][]piece          // of functions
 	computed [][]ref            // jumps of functions to computed addresses, outside of the function as far as is known
 	contexts []unwind.Context
+	known    *known
 }
 
 // piece is a range of code of a binary.
@@ -55,22 +56,33 @@ type edge struct {
 
 // NewGraph finds the tail calls in the code and in sampled branches.
 func NewGraph(code *machinecode.Set, contexts []unwind.Context) *Graph {
+	g := newGraph(code, contexts)
+	g.connect()
+	return g
+}
+
+// newGraph returns a graph without edges.
+func newGraph(code *machinecode.Set, contexts []unwind.Context) *Graph {
 	g := &Graph{code: code, called: map[ref][]function{}, cases: map[ref][]ref{}, contexts: contexts}
 	for _, b := range code.Binaries() {
 		g.first = append(g.first, function(g.count))
 		g.count += len(b.Functions())
 	}
 	g.numberNamesakes()
+	g.findPieces()
+	return g
+}
+
+// connect finds the edges.
+func (g *Graph) connect() {
 	seen, all := make([][]edge, g.count), make([][]edge, g.count)
 	g.computed = make([][]ref, g.count)
-	g.findPieces()
 	g.read(all)
-	g.observe(contexts, seen)
+	g.observe(g.contexts, seen)
 	for f := range seen {
 		all[f] = append(all[f], seen[f]...)
 	}
 	g.seen, g.all = newEdges(seen), newEdges(all)
-	return g
 }
 
 // merged returns edges, with one for all edges at one location.
@@ -165,7 +177,8 @@ func (g *Graph) read(all [][]edge) {
 func (g *Graph) addressed(f function) (out []function) {
 	for _, p := range g.pieces[f] {
 		b := g.code.Binaries()[p.binary]
-		for at := b.From(p.rng.Lo); at < b.End && g.code.Address(at) < p.rng.Hi; at++ {
+		g.code.Read(b, p.rng)
+		for at, end := b.From(p.rng.Lo), b.From(p.rng.Hi); at < end; at++ {
 			if addr, ok := g.code.Constant(at); ok {
 				if t := b.RangeFrom(addr); t != nil && t.Entry {
 					out = append(out, g.of(p.binary, t))

@@ -202,7 +202,11 @@ func (f *Full) byComputed(from, to function) verdict {
 		return verdict{rule: Unknown} // it may have reached another function first
 	}
 	var a answer
-	for _, r := range f.all.edges.reached(from) {
+	reached := f.all.edges.reached(from)
+	if slices.ContainsFunc(reached, func(r function) bool { return len(f.graph.computed[r]) > 0 }) {
+		f.graph.want(to)
+	}
+	for _, r := range reached {
 		for _, at := range f.graph.computed[r] {
 			way := f.all.between(from, r)
 			if len(way.path) < maxJumps {

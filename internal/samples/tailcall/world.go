@@ -86,7 +86,9 @@ func (w *world) infer(call ref, to function, brief bool) verdict {
 	w.make()
 	v, ok := w.verdicts[gap{call, to}]
 	if !ok {
-		v = w.find(call, to, brief)
+		if v = w.find(call, to, brief); w.graph.lacks() {
+			return v
+		}
 		w.verdicts[gap{call, to}] = v
 	}
 	return v
@@ -108,7 +110,7 @@ func (w *world) find(call ref, to function, brief bool) verdict {
 			}
 		}
 	}
-	if v := w.early(callees, t, to, brief); v.rule != "" {
+	if v := w.early(callees, t, gap{call, to}, brief); v.rule != "" {
 		return v
 	}
 	return w.late(callees, rule, to)
@@ -116,6 +118,12 @@ func (w *world) find(call ref, to function, brief bool) verdict {
 
 // late returns the verdict of a call of one of some functions by all jumps.
 func (w *world) late(callees []function, rule string, to function) verdict {
+	if k := w.graph.known; k != nil {
+		k.all = !w.graph.lacks() && slices.Contains(k.modules, false)
+		if w.graph.lacks() {
+			return verdict{rule: Unknown} // of an answer that is discarded
+		}
+	}
 	w.follow()
 	a := w.waysTo(to).from(callees)
 	v := a.verdict(rule)
@@ -135,19 +143,29 @@ func (w *world) late(callees []function, rule string, to function) verdict {
 
 // early returns the verdict of a call of one of some functions where it does not depend on the jumps to computed addresses of
 // all binaries, which would take much of the time of a short recording. Its rule is "" if it does.
-func (w *world) early(callees []function, t target, to function, brief bool) verdict {
+func (w *world) early(callees []function, t target, of gap, brief bool) verdict {
+	to, direct := of.to, w.graph.target(of.call) != none
 	if len(callees) == 0 {
 		return verdict{rule: Unknown}
 	}
-	if _, direct := slices.BinarySearch(callees, to); direct && brief {
+	if _, found := slices.BinarySearch(callees, to); found && brief {
 		return verdict{rule: Direct} // or else ambiguous
 	}
 	reach := w.known.reaching(to).reach
 	pointed := func() bool {
-		return slices.ContainsFunc(w.members(target{}), reach.has) && w.anywhere()
+		if !slices.ContainsFunc(w.members(target{}), reach.has) {
+			w.graph.want(to)
+			return false
+		}
+		return w.anywhere()
 	}
 	// A jump to where any pointer may refer to makes a second path, as each of those functions may be entered by another.
-	switch leads := slices.ContainsFunc(callees, reach.has); {
+	leads := slices.ContainsFunc(callees, reach.has)
+	if !direct && (!leads || len(callees) == 1) {
+		w.graph.want(to)
+		w.graph.want(callees[0])
+	}
+	switch {
 	case len(callees) > 1:
 		if leads && t.source == machinecode.FromPointer && pointed() {
 			return verdict{rule: Ambiguous}
@@ -170,6 +188,7 @@ func (w *world) early(callees []function, t target, to function, brief bool) ver
 // anywhere reports whether a function that any pointer may refer to jumps to where any pointer may refer to.
 func (w *world) anywhere() bool {
 	if w.pointed == nil {
+		w.readFree()
 		found := slices.ContainsFunc(w.graph.code.IndirectJumps(), func(at ref) bool {
 			_, free := slices.BinarySearch(w.free, w.graph.function(at))
 			return free && !w.graph.code.OfSwitch(at) && w.targetOf(at).source == machinecode.FromPointer
@@ -182,18 +201,9 @@ func (w *world) anywhere() bool {
 // leaves reports whether a function, or one that it reaches by tail calls, jumps to a computed address, and whether that may
 // be any that a pointer refers to.
 func (w *world) leaves(f function) (some, wild bool) {
-	jumps := w.graph.code.IndirectJumps()
 	for _, r := range w.known.edges.reached(f) {
-		for _, p := range w.graph.pieces[r] {
-			b := w.graph.code.Binaries()[p.binary]
-			k, _ := slices.BinarySearch(jumps, b.From(p.rng.Lo))
-			for end := b.From(p.rng.Hi); k < len(jumps) && jumps[k] < end; k++ {
-				if at := jumps[k]; !w.graph.code.OfSwitch(at) {
-					some = true
-					wild = wild || w.targetOf(at).source == machinecode.FromPointer
-				}
-			}
-		}
+		s, any := w.jumpsOf(r)
+		some, wild = some || s, wild || any
 	}
 	return some, wild
 }

@@ -1,0 +1,199 @@
+package machinecode
+
+import (
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
+	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+)
+
+// Problem: to disassemble all code of a large program takes longer than everything else that is done with a short recording,
+// whose stacks have few functions.
+//
+// Choice: a lazy set disassembles the code from one symbol to the next when an address in it is asked for. The number of an
+// instruction is that of its first byte, so that the order does not depend on what is asked for first.
+
+// lazy is what a lazy set has instead of lists of all instructions.
+type lazy struct {
+	on       bool
+	unsorted bool // leaving and computed
+}
+
+// piece is the code from one symbol to the next, as offsets in its section.
+type piece struct {
+	off, end uint64
+	read     bool
+}
+
+// CanBeLazy reports whether NewLazySet accepts programs.
+func CanBeLazy(programs []*objfile.Program) bool {
+	return !slices.ContainsFunc(programs, func(p *objfile.Program) bool { return p.Machine != machine.X86_64 })
+}
+
+// NewLazySet returns a set of programs for x86-64 whose code is disassembled when it is needed. The set is not safe for
+// concurrent use, its numbers have gaps, and Runs, Dubious, TailCall, Blocks and Flow must not be used.
+// LeavingJumps and IndirectJumps are those of the code that was read.
+func NewLazySet(programs ...*objfile.Program) (*Set, error) { return newSet(true, programs) }
+
+// divide adds a section of a lazy set.
+func (b *Binary) divide(s *Set, section objfile.CodeSection, symbols []objfile.TableSymbol) {
+	size := uint64(len(section.Data))
+	t := text{addr: section.Addr, data: section.Data, first: s.end()}
+	for i := range symbols {
+		p := piece{off: symbols[i].Addr - section.Addr, end: size}
+		if i+1 < len(symbols) {
+			p.end = min(size, symbols[i+1].Addr-section.Addr)
+		}
+		if p.off < p.end {
+			t.pieces = append(t.pieces, p)
+		}
+	}
+	s.shapes = s.shapes[:len(s.shapes)+len(section.Data)]
+	b.texts = append(b.texts, t)
+}
+
+// before returns the index of the last piece that begins at or before an offset, -1 if there is none.
+func (t *text) before(off uint64) int {
+	i, end := -1, len(t.pieces)
+	for i+1 < end {
+		if mid := int(uint(i+end) / 2); t.pieces[mid].off <= off {
+			i = mid
+		} else {
+			end = mid
+		}
+	}
+	return i
+}
+
+// shapesOf returns the shapes of a section of a lazy set.
+func (s *Set) shapesOf(t *text) []shape { return s.shapes[t.first-firstRef:][:len(t.data)] }
+
+// read disassembles the code of a lazy set in [lo, hi), offsets in a section.
+func (s *Set) read(b *Binary, t *text, lo, hi uint64) {
+	for i := max(0, t.before(lo)); i < len(t.pieces) && t.pieces[i].off < hi; i++ {
+		if p := &t.pieces[i]; !p.read {
+			p.read = true
+			s.readPiece(b, t, p)
+		}
+	}
+}
+
+func (s *Set) readPiece(b *Binary, t *text, p *piece) {
+	d := sweep{s: s, b: b}
+	shapes, restored := s.shapesOf(t), false
+	for off := p.off; off < p.end; {
+		in, ok := scan(b.arch, t.data[off:], t.addr+off)
+		if !ok {
+			off, restored = off+b.arch.step(), false
+			continue
+		}
+		class := inSet(in.class)
+		x := newShape(class, in.len)
+		if class >= controlflow.Jump {
+			s.unsorted = true
+			if restored {
+				x |= departing
+			}
+			d.jump(t.first+Ref(off), class, t.addr+off, in.target)
+		}
+		shapes[off] = x
+		restored = in.restores || restored && class == controlflow.Other && b.arch.lasting()
+		off += uint64(in.len)
+	}
+}
+
+// sort puts the lists of jumps of a lazy set in order. Earlier lists remain as they are.
+func (s *Set) sort() {
+	if s.unsorted {
+		s.leaving, s.computed = slices.Clone(s.leaving), slices.Clone(s.computed)
+		slices.Sort(s.leaving)
+		slices.Sort(s.computed)
+		s.unsorted = false
+	}
+}
+
+// Read disassembles a range of code of a lazy set.
+func (s *Set) Read(b *Binary, r *Range) {
+	if !s.on {
+		return
+	}
+	for i := range b.texts {
+		if t := &b.texts[i]; r.Lo < t.addr+uint64(len(t.data)) && r.Hi > t.addr {
+			s.read(b, t, max(r.Lo, t.addr)-t.addr, r.Hi-t.addr)
+		}
+	}
+}
+
+// ReadAll disassembles a binary of a lazy set.
+func (s *Set) ReadAll(b *Binary) {
+	if !s.on {
+		return
+	}
+	for i := range b.texts {
+		t := &b.texts[i]
+		s.read(b, t, 0, uint64(len(t.data)))
+	}
+}
+
+// at returns the instruction of a lazy set at an offset in a section, External if there is none.
+func (s *Set) at(b *Binary, t *text, off uint64) Ref {
+	r := t.first + Ref(off)
+	if s.hole(r) {
+		if s.read(b, t, off, off+1); s.hole(r) {
+			return External
+		}
+	}
+	return r
+}
+
+// hole reports whether no instruction of a lazy set has a number, as far as it was read.
+func (s *Set) hole(r Ref) bool { return s.shapes[r-firstRef] == 0 }
+
+// previous returns the instruction before another one, None if there is none.
+func (s *Set) previous(r Ref) Ref {
+	if !s.on {
+		if r <= firstRef {
+			return None
+		}
+		return r - 1
+	}
+	for q := r - 1; q >= firstRef && r-q < MaxLen; q-- {
+		if !s.hole(q) {
+			if q+Ref(s.Size(q)) == r {
+				return q
+			}
+			break
+		}
+	}
+	for q := r - 1; q >= firstRef; {
+		b := s.Binary(q)
+		t := b.textOf(q)
+		i := t.before(uint64(q - t.first))
+		if i < 0 {
+			q = t.first - 1
+			continue
+		}
+		s.read(b, t, t.pieces[i].off, t.pieces[i].end)
+		for first := t.first + Ref(t.pieces[i].off); q >= first; q-- {
+			if !s.hole(q) {
+				return q
+			}
+		}
+	}
+	return None
+}
+
+// offset returns the offset of an instruction in its section.
+func (s *Set) offset(t *text, r Ref) uint32 {
+	if s.on {
+		return uint32(r - t.first)
+	}
+	return s.offsets[r-firstRef]
+}
+
+// bytes returns the code from an instruction of a binary on.
+func (s *Set) bytes(b *Binary, r Ref) []byte {
+	t := b.textOf(r)
+	return t.data[s.offset(t, r):]
+}
