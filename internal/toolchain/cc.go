@@ -62,7 +62,7 @@ func (f *InstrumentFlags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Shim.DefaultDir, "default-dir", ".", "directory for raw files if CAIRN_DIR is not set; none for no raw files")
 	flags.StringVar(&f.Shim.Runtime, "shared-runtime", "", "put the runtime in a file in this `directory`, which programs load when they start, and not in each program;\nprograms that do not find it run and record nothing")
 	flags.BoolVar(&f.Shim.Prove, "prove", false, "also assemble each file without probes, and check that the probes do not change what the code does; with --use, that the layout does not")
-	flags.BoolVar(&f.Shim.Strict, "strict", false, "fail if code cannot be instrumented, instead of building it without probes and listing it, and if a link has objects of another mode")
+	flags.BoolVar(&f.Shim.Strict, "strict", false, "fail if code cannot be instrumented, instead of listing it, and if a link has objects of another mode")
 	flags.BoolVar(&f.lenient, "lenient", false, "build code that cannot be instrumented without probes: the default, unless --strict or --prove is given")
 }
 

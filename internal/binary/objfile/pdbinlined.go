@@ -32,69 +32,83 @@ func (p *pdbParts) add(lo, hi uint64, depth int, file, line uint32) {
 // it, and others are hidden by it: as many are open as are nested, whatever a damaged file has.
 func (p pdbParts) rows(b *builder, ends []uint64) {
 	stablesort.Func(p, func(x, y pdbPart) int { return cmp.Or(cmp.Compare(x.lo, y.lo), cmp.Compare(x.depth, y.depth)) })
-	t := &b.table
-	first, closed := 0, -1 // closed is the row behind the part that ended last
-	put := func(addr uint64, r row) {
-		r.addr = addr
-		if n := len(t.rows) - 1; n >= first && n == closed && t.rows[n].addr == addr {
-			t.rows = t.rows[:n]
-		}
-		t.rows = append(t.rows, r)
-	}
-	var open []pdbPart // each deeper than the one before
-	closeUntil := func(addr uint64) {
-		for len(open) > 0 {
-			n := len(open) - 1
-			next := addr // the first end of an open part
-			at := -1
-			for i := n; i >= 0; i-- {
-				if open[i].hi <= next {
-					next, at = open[i].hi, i
-				}
-			}
-			if at < 0 {
-				return
-			}
-			open = slices.Delete(open, at, at+1)
-			if at == n && n > 0 {
-				put(next, open[n-1].row)
-				closed = len(t.rows) - 1
-			}
-		}
-	}
+	w := pdbRows{table: &b.table, closed: -1}
 	for _, x := range p {
 		for len(ends) > 0 && ends[0] <= x.lo {
-			closeUntil(ends[0])
-			b.endSequence(first, ends[0])
-			first, ends = len(t.rows), ends[1:]
+			w.end(b, ends[0])
+			ends = ends[1:]
 		}
-		closeUntil(x.lo)
+		w.closeUntil(x.lo)
 		if x.lo == x.hi {
-			put(x.lo, x.row)
+			w.put(x.lo, x.row)
 			continue
 		}
-		at := len(open)
-		for at > 0 && open[at-1].depth >= x.depth {
+		at := len(w.open)
+		for at > 0 && w.open[at-1].depth >= x.depth {
 			at--
 		}
-		same := at < len(open) && open[at].depth == x.depth
+		same := at < len(w.open) && w.open[at].depth == x.depth
 		switch {
-		case same && x.hi <= open[at].hi:
+		case same && x.hi <= w.open[at].hi:
 			continue // as in functions that the linker folded
 		case same:
-			open[at] = x
+			w.open[at] = x
 		default:
-			open = slices.Insert(open, at, x)
+			w.open = slices.Insert(w.open, at, x)
 		}
-		if at == len(open)-1 {
-			put(x.lo, x.row)
+		if at == len(w.open)-1 {
+			w.put(x.lo, x.row)
 		}
 	}
 	for _, end := range ends {
-		closeUntil(end)
-		b.endSequence(first, end)
-		first = len(t.rows)
+		w.end(b, end)
 	}
+}
+
+// pdbRows adds rows to a table as parts begin and end.
+type pdbRows struct {
+	table  *LineTable
+	first  int       // row of the current sequence
+	closed int       // the row behind the part that ended last
+	open   []pdbPart // each deeper than the one before
+}
+
+func (w *pdbRows) put(addr uint64, r row) {
+	r.addr = addr
+	rows := w.table.rows
+	if n := len(rows) - 1; n >= w.first && n == w.closed && rows[n].addr == addr {
+		rows = rows[:n]
+	}
+	w.table.rows = append(rows, r)
+}
+
+// closeUntil ends the open parts that end up to an address, in the order of their ends.
+func (w *pdbRows) closeUntil(addr uint64) {
+	for len(w.open) > 0 {
+		n := len(w.open) - 1
+		next := addr // the first end of an open part
+		at := -1
+		for i := n; i >= 0; i-- {
+			if w.open[i].hi <= next {
+				next, at = w.open[i].hi, i
+			}
+		}
+		if at < 0 {
+			return
+		}
+		w.open = slices.Delete(w.open, at, at+1)
+		if at == n && n > 0 {
+			w.put(next, w.open[n-1].row)
+			w.closed = len(w.table.rows) - 1
+		}
+	}
+}
+
+// end ends the current sequence.
+func (w *pdbRows) end(b *builder, addr uint64) {
+	w.closeUntil(addr)
+	b.endSequence(w.first, addr)
+	w.first = len(w.table.rows)
 }
 
 // addInlinedLines adds the lines of inlined code.
