@@ -30,6 +30,7 @@ func TestWindowsSpikes(t *testing.T) {
 	t.Run("torn", w.torn)
 	t.Run("steps", func(t *testing.T) { w.steps(t, "spike") })
 	t.Run("plugins", w.plugins)
+	t.Run("marks", w.marks)
 	t.Run("last", w.last)
 	t.Run("handled", func(t *testing.T) { w.sameAnswer(t, "spike", "handled.c") })
 }

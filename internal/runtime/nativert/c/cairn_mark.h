@@ -6,14 +6,20 @@
 #ifndef CAIRN_MARK_H
 #define CAIRN_MARK_H
 
+#ifdef _WIN64
+typedef unsigned long long cairn_u64; /* long has 32 bits there */
+#else
+typedef unsigned long cairn_u64;
+#endif
+
 /* A spike, as cairn_on_spike's callback receives it. Times are nanoseconds. */
 enum { CAIRN_STACK = 32 };
 struct cairn_spike {
-  unsigned long number;           /* from 1; cairn spikes --json has it, too */
-  unsigned long least, most;      /* bounds of its duration */
-  unsigned long threshold;        /* threshold that applied */
-  unsigned long end;              /* CLOCK_MONOTONIC */
-  unsigned long frame;            /* 0: none was counted */
+  cairn_u64 number;               /* from 1; cairn spikes --json has it, too */
+  cairn_u64 least, most;          /* bounds of its duration */
+  cairn_u64 threshold;            /* threshold that applied */
+  cairn_u64 end;                  /* CLOCK_MONOTONIC, on Windows the performance counter, in ns */
+  cairn_u64 frame;                /* 0: none was counted */
   int tid, depth;                 /* depth: of stack */
   const void *stack[CAIRN_STACK]; /* return addresses: in the call that was slow first, then in its callers */
   char thread[64];                /* name */
@@ -22,7 +28,9 @@ struct cairn_spike {
 
 #ifdef CAIRN_ON
 
+#ifndef _WIN32
 #include <pthread.h>
+#endif
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,34 +51,47 @@ struct cairn_arg_ {
 
 /* A scope: a function or a section that is timed. */
 struct cairn_scope_ {
-  unsigned long sp, frame; /* the runtime's */
+  cairn_u64 sp, frame; /* the runtime's */
   const char *format;
   int count;
   struct cairn_arg_ arg[CAIRN_MAX_ARGS_];
-  unsigned long (*text)(const struct cairn_scope_ *, char *, unsigned long);
+  cairn_u64 (*text)(const struct cairn_scope_ *, char *, cairn_u64);
   const void *of; /* for text */
 };
 
+#ifdef _WIN32 /* each module has the runtime's functions, and no others are found by their names */
+#define CAIRN_HIDDEN_
+#else
 #define CAIRN_HIDDEN_ __attribute__((visibility("hidden")))
+#endif
 #define CAIRN_INLINE_ static inline __attribute__((always_inline, unused))
 #define CAIRN_OURS_ static CAIRN_SKIP __attribute__((unused, noinline, cold))
-#define CAIRN_CFA_ ((unsigned long)__builtin_dwarf_cfa())
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-CAIRN_HIDDEN_ void __cairn_scope_begin(struct cairn_scope_ *, unsigned long cfa, const char *name);
-CAIRN_HIDDEN_ unsigned long __cairn_scope_end(struct cairn_scope_ *);
+#if defined(_WIN32) && defined(__clang__) /* its __builtin_dwarf_cfa is another address there */
+#if __clang_major__ < 15
+void *cairn_return_at_(void) __asm__("llvm.addressofreturnaddress.p0i8");
+#else
+void *cairn_return_at_(void) __asm__("llvm.addressofreturnaddress.p0");
+#endif
+#define CAIRN_CFA_ ((cairn_u64)cairn_return_at_() + 8)
+#else
+#define CAIRN_CFA_ ((cairn_u64)__builtin_dwarf_cfa())
+#endif
+CAIRN_HIDDEN_ void __cairn_scope_begin(struct cairn_scope_ *, cairn_u64 cfa, const char *name);
+CAIRN_HIDDEN_ cairn_u64 __cairn_scope_end(struct cairn_scope_ *);
 CAIRN_HIDDEN_ int __cairn_scope_over(const struct cairn_scope_ *);
-CAIRN_HIDDEN_ void __cairn_scope_text(const struct cairn_scope_ *, unsigned long number, const char *, unsigned long);
-CAIRN_HIDDEN_ void __cairn_mark(unsigned long cfa, unsigned verb, unsigned long ns);
-CAIRN_HIDDEN_ void __cairn_set_threshold(unsigned long ns);
+CAIRN_HIDDEN_ void __cairn_scope_text(const struct cairn_scope_ *, cairn_u64 number, const char *, cairn_u64);
+CAIRN_HIDDEN_ void __cairn_mark(cairn_u64 cfa, unsigned verb, cairn_u64 ns);
+CAIRN_HIDDEN_ void __cairn_set_threshold(cairn_u64 ns);
 CAIRN_HIDDEN_ void __cairn_pause(void);
 CAIRN_HIDDEN_ void __cairn_resume(void);
 CAIRN_HIDDEN_ void __cairn_thread_active(int);
 CAIRN_HIDDEN_ void __cairn_thread_name(const char *);
 CAIRN_HIDDEN_ void __cairn_next_frame(void);
-CAIRN_HIDDEN_ unsigned long __cairn_snapshot(unsigned long cfa);
+CAIRN_HIDDEN_ cairn_u64 __cairn_snapshot(cairn_u64 cfa);
 CAIRN_HIDDEN_ int __cairn_on_spike(void (*)(const struct cairn_spike *));
 CAIRN_HIDDEN_ void *__cairn_spike_thread(void *);
 CAIRN_HIDDEN_ void __cairn_channel(const char *name, int on);
@@ -78,12 +99,12 @@ CAIRN_HIDDEN_ void __cairn_channel(const char *name, int on);
 }
 #endif
 
-CAIRN_INLINE_ unsigned long cairn_ns_(double ms) { return ms > 0 ? (unsigned long)(ms * 1e6) : 0; }
+CAIRN_INLINE_ cairn_u64 cairn_ns_(double ms) { return ms > 0 ? (cairn_u64)(ms * 1e6) : 0; }
 
 /* cairn_format_ writes a description from the captured arguments. Each conversion goes to snprintf
  * with its own argument; if the two types do not match, the argument's type decides. */
-CAIRN_OURS_ unsigned long cairn_format_(const struct cairn_scope_ *s, char *to, unsigned long size) {
-  unsigned long n = 0;
+CAIRN_OURS_ cairn_u64 cairn_format_(const struct cairn_scope_ *s, char *to, cairn_u64 size) {
+  cairn_u64 n = 0;
   int next = 0;
   const char *f = s->format;
   while (*f && n + 1 < size) {
@@ -94,7 +115,7 @@ CAIRN_OURS_ unsigned long cairn_format_(const struct cairn_scope_ *s, char *to, 
     }
     /* flags, width and precision are kept; length modifiers are replaced */
     char spec[32] = "%";
-    unsigned long k = 1, flags = strspn(f + 1, "-+ #0123456789.");
+    cairn_u64 k = 1, flags = strspn(f + 1, "-+ #0123456789.");
     const char *end = f + 1 + flags;
     if (flags < 20) memcpy(spec + 1, f + 1, flags), k += flags;
     end += strspn(end, "hlLqjzt");
@@ -117,14 +138,14 @@ CAIRN_OURS_ unsigned long cairn_format_(const struct cairn_scope_ *s, char *to, 
       m = snprintf(to + n, size - n, "%p", a->v.p);
     }
     if (m < 0) break;
-    n += (unsigned long)m;
+    n += (cairn_u64)m;
     f = end + 1;
   }
   return n < size ? n : size - 1;
 }
 
 /* The time of the description is not charged to callers. */
-CAIRN_OURS_ void cairn_describe_(const struct cairn_scope_ *s, unsigned long number) {
+CAIRN_OURS_ void cairn_describe_(const struct cairn_scope_ *s, cairn_u64 number) {
   char text[CAIRN_MAX_TEXT_];
   __cairn_pause();
   __cairn_scope_text(s, number, text, s->text(s, text, sizeof text));
@@ -132,7 +153,7 @@ CAIRN_OURS_ void cairn_describe_(const struct cairn_scope_ *s, unsigned long num
 }
 
 CAIRN_INLINE_ void cairn_end_(struct cairn_scope_ *s) {
-  unsigned long number = __cairn_scope_end(s);
+  cairn_u64 number = __cairn_scope_end(s);
   if (__builtin_expect(number != 0, 0) && s->text) cairn_describe_(s, number);
 }
 
@@ -144,7 +165,7 @@ CAIRN_OURS_ __attribute__((format(printf, 2, 3))) void cairn_say_(const struct c
   va_start(args, format);
   int n = vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  if (n > 0) __cairn_scope_text(s, 0, text, (unsigned long)n < sizeof text ? (unsigned long)n : sizeof text - 1);
+  if (n > 0) __cairn_scope_text(s, 0, text, (cairn_u64)n < sizeof text ? (cairn_u64)n : sizeof text - 1);
   __cairn_resume();
 }
 
@@ -229,9 +250,9 @@ class scope : public cairn_scope_ {
   template <class F>
   void desc(const F &f) {
     of = &f;
-    text = [](const cairn_scope_ *s, char *to, unsigned long size) -> unsigned long {
+    text = [](const cairn_scope_ *s, char *to, cairn_u64 size) -> cairn_u64 {
       const auto &said = (*static_cast<const F *>(s->of))();
-      unsigned long n = said.size() < size ? said.size() : size;
+      cairn_u64 n = said.size() < size ? said.size() : size;
       memcpy(to, said.data(), n);
       return n;
     };
@@ -253,7 +274,7 @@ class scope : public cairn_scope_ {
   _Generic((x), char *: cairn_string_, const char *: cairn_string_, float: cairn_double_,       \
       double: cairn_double_, void *: cairn_pointer_, const void *: cairn_pointer_, default: cairn_int_)(x)
 
-CAIRN_INLINE_ int cairn_begin_(struct cairn_scope_ *s, int open, unsigned long cfa, const char *name) {
+CAIRN_INLINE_ int cairn_begin_(struct cairn_scope_ *s, int open, cairn_u64 cfa, const char *name) {
   s->text = 0, s->sp = s->frame = 0;
   if (open) __cairn_scope_begin(s, cfa, name);
   return 1;
@@ -283,20 +304,29 @@ CAIRN_INLINE_ int cairn_begin_(struct cairn_scope_ *s, int open, unsigned long c
  * runtime finds the channels of a name in their section and switches them together. */
 struct cairn_channel_ {
   const char *name;
-  unsigned long on;
+  cairn_u64 on;
 };
+#ifdef _WIN32 /* names of sections have 8 characters */
+#define CAIRN_CHANNELS_ ".crnc"
+#else
+#define CAIRN_CHANNELS_ "cairn_channels"
+#endif
 #define CAIRN_CHANNEL(name)                                                                            \
   static volatile struct cairn_channel_ cairn_channel_##name                                           \
-      __attribute__((section("cairn_channels"), aligned(16), used)) = {#name, 1}
+      __attribute__((section(CAIRN_CHANNELS_), aligned(16), used)) = {#name, 1}
 #define cairn_channel(name) (cairn_channel_##name.on)
 #define cairn_channel_set(name, on) __cairn_channel(#name, !!(on))
 
-/* The function is called on a separate thread. */
+/* The function is called on a separate thread, which the runtime creates on Windows. */
+#ifdef _WIN32
+#define cairn_on_spike(f) ((void)__cairn_on_spike(f))
+#else
 CAIRN_OURS_ void cairn_on_spike_(void (*f)(const struct cairn_spike *)) {
   pthread_t thread;
   if (__cairn_on_spike(f) && !pthread_create(&thread, 0, __cairn_spike_thread, 0)) pthread_detach(thread);
 }
 #define cairn_on_spike(f) cairn_on_spike_(f)
+#endif
 #define cairn_snapshot() ((void)__cairn_snapshot(CAIRN_CFA_))
 
 CAIRN_INLINE_ void cairn_threshold_(double ms) { __cairn_set_threshold(cairn_ns_(ms)); }

@@ -37,14 +37,20 @@ static int entered(struct process *p, u64 sp, u64 e, u64 *t0, u64 *t1) {
   return stamp != 0;
 }
 
-/* set_low sets the inline threshold. A call of threshold + 2 periods appears up to a period shorter. */
-static void set_low(struct process *p) {
-  u64 low = most(2 * p->period, p->threshold / 8);
-  low = least(low, less(p->threshold, 2 * p->period));
-  low = least(most(low, p->period), p->threshold) / 1000;
-  p->low = (u32)most(low, 1);
-  if (p->base) store(word(p, LOW), p->off ? 0x7fffffff : p->low);
+/* low_of returns the inline threshold for a threshold. A call of threshold + 2 periods appears up to a period shorter. */
+static u32 low_of(const struct process *p, u64 threshold) {
+  u64 low = most(2 * p->period, threshold / 8);
+  low = least(low, less(threshold, 2 * p->period));
+  low = least(most(low, p->period), threshold) / 1000;
+  return (u32)most(low, 1);
 }
+
+static void show_low(struct process *p, u32 low) {
+  p->low = low;
+  if (p->base) store(word(p, LOW), p->off ? 0x7fffffff : low);
+}
+
+static void set_low(struct process *p) { show_low(p, low_of(p, p->threshold)); }
 
 static void set_clock(struct process *p, u64 time);
 

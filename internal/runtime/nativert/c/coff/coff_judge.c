@@ -2,6 +2,13 @@
  * [e - t1, e - t0]. The first of a chain of calls to cross its threshold is the peak, and opens an episode; callers that
  * cross later are its parents. */
 
+/* See coff_mark.c. */
+static u64 bytes_of(const char *s);
+static void tell(struct process *p, int all);
+static void tell_last(struct process *p);
+static void channels_go(struct process *p, const struct module *m);
+static void told_goes(struct process *p, const struct module *m);
+
 /* stack_of returns the number of the stack that the thread is on, 0 for its own: fibers have others. */
 static u32 stack_of(struct thread *t) {
   u8 *base = (u8 *)stack_base();
@@ -17,7 +24,7 @@ static u64 ran(const struct slow_call *c) { return less(c->e - c->t1, c->away_hi
 
 /* children fills entries with the largest slow callee of the peak, the largest callee of that one, and so on while a callee
  * has at least half of its caller's time. The ring is in the order of exits. */
-static u32 children(struct thread *t, struct entry *out, u32 *flags) {
+static u32 children(struct thread *t, struct entry *out, const struct slow_call **found, u32 *flags) {
   u64 first = less(t->calls, CALLS), last = t->calls - 1;
   const struct slow_call *of = &t->call[last % CALLS];
   u32 n = 0;
@@ -36,10 +43,16 @@ static u32 children(struct thread *t, struct entry *out, u32 *flags) {
     if (first && i + 1 == first) *flags |= LOG_EPISODE_CHILDREN_CUT;
     if (!best || ran(best) * 2 < ran(of)) break;
     out[n++] = (struct entry){best->site, ran(best), less(best->e - best->t0, best->away_lo), 0, (u32)best->sp};
-    of = best, last = best_at;
+    found[n - 1] = of = best, last = best_at;
   }
   return n;
 }
+
+/* What is known of a call that is judged: its duration without pauses, and its threshold and flags. */
+struct judged {
+  u64 lo, hi, threshold;
+  u32 flags;
+};
 
 /* write_suspended writes for how long the stack of a call did not run. */
 static void write_suspended(struct process *p, struct thread *t, u64 number, const struct slow_call *c) {
@@ -50,42 +63,48 @@ static void write_suspended(struct process *p, struct thread *t, u64 number, con
 }
 
 /* open_episode writes an episode, of which the stack is s from an index on. */
-static void open_episode(struct process *p, struct thread *t, const struct slow_call *c, const struct stack *s, u32 from, u32 left) {
+static u64 open_episode(struct process *p, struct thread *t, const struct slow_call *c, const struct stack *s, u32 from, const struct judged *j) {
   u32 flags = s->cut ? LOG_EPISODE_CUT : 0, n = 0;
   u64 *f = t->record, number = add(&p->episodes, 1) + 1;
+  const struct slow_call *found[MAX_CHILDREN];
   struct entry *x = (struct entry *)((u8 *)f + LOG_EPISODE_SIZE);
   for (u32 i = from; i < s->n; i++) x[n++] = s->entry[i];
   if (!n) x[n++] = (struct entry){c->site, 0, 0, 0, (u32)c->sp};
-  x->flags = left | (ran(c) < p->threshold ? LOG_ENTRY_SUSPENDED : 0u), x->lo = c->e - c->t1, x->hi = c->e - c->t0;
-  u32 below = children(t, x + n, &flags);
-  f[1] = number, f[2] = c->e, f[3] = x->lo, f[4] = x->hi, f[5] = p->threshold, f[6] = 0;
+  if (t->notes) n = __cairn_scopes(p, t, c->sp, c->e, x, n, CHAIN);
+  x->flags = j->flags | (less(j->lo, c->away_hi) < j->threshold ? LOG_ENTRY_SUSPENDED : 0u), x->lo = j->lo, x->hi = j->hi;
+  u32 below = children(t, x + n, found, &flags);
+  f[1] = number, f[2] = c->e, f[3] = x->lo, f[4] = x->hi, f[5] = j->threshold, f[6] = load(&p->frames.current);
   f[7] = flags | c->stack << LOG_STACK_SHIFT;
   f[8] = n | below << 16 | (u64)(s->found - from) << 32;
   f[9] = 0;
   int written = write_episode(p, t, f, LOG_EPISODE_SIZE + (n + below) * LOG_ENTRY_SIZE);
-  t->reported = c->e - c->t1;
-  if (written) write_suspended(p, t, number, c), write_why(p, t, number, c);
+  t->reported = j->lo;
   t->open[t->opened++ % OPEN] = (struct open_episode){number, c->sp, c->t0, c->stack, (u32)written};
+  if (!written) return number;
+  write_suspended(p, t, number, c), write_why(p, t, number, c);
+  if (t->notes) __cairn_scope_names(t, number, c->sp);
+  for (u32 i = 0; i < below; i++)
+    if (found[i]->section[0]) __cairn_numbered_text(number, LOG_TEXT_SECTION, found[i]->sp, found[i]->site, found[i]->section, bytes_of(found[i]->section));
+  return number;
 }
 
-/* parent_of adds the call as a parent to the episodes found in its callees, and reports whether there is one. */
-static int parent_of(struct process *p, struct thread *t, const struct slow_call *c, u32 left) {
-  u64 last = 0;
-  int any = 0;
+/* parent_of adds the call as a parent to the episodes found in its callees, and returns the number of the last one, or 0. */
+static u64 parent_of(struct process *p, struct thread *t, const struct slow_call *c, const struct judged *j) {
+  u64 last = 0, any = 0;
   for (u32 i = (u32)less(t->opened, OPEN); i < t->opened; i++) {
     const struct open_episode *o = &t->open[i % OPEN];
     if (o->stack != c->stack || o->sp >= c->sp || c->t0 > o->t0) continue;
-    any = 1;
+    any = o->number;
     if (!o->written) continue;
     u64 *f = t->record;
     last = o->number;
-    f[1] = o->number, f[2] = c->e, f[3] = c->e - c->t1, f[4] = c->e - c->t0, f[5] = c->site, f[6] = p->threshold;
-    f[7] = left | c->stack << LOG_STACK_SHIFT | (u64)(u32)c->sp << 32;
+    f[1] = o->number, f[2] = c->e, f[3] = j->lo, f[4] = j->hi, f[5] = c->site, f[6] = j->threshold;
+    f[7] = j->flags | c->stack << LOG_STACK_SHIFT | (u64)(u32)c->sp << 32;
     write_record(p, LOG_TYPE_PARENT, t->tid, f, LOG_PARENT_SIZE, c->e);
   }
   if (last) write_suspended(p, t, last, c);
-  if (last && less(c->e - c->t1, t->reported) >= p->threshold) write_why(p, t, last, c); /* without the reported callee it is still too long */
-  if (any) t->reported = c->e - c->t1;
+  if (last && less(j->lo, t->reported) >= j->threshold) write_why(p, t, last, c); /* without the reported callee it is still too long */
+  if (any) t->reported = j->lo;
   return any;
 }
 
@@ -96,22 +115,30 @@ static void complete(struct process *p, struct thread *t, const struct slow_call
 static void complete(struct process *p, struct thread *t, const struct slow_call *call, struct stack *s) {}
 #endif
 
-/* evaluate judges a call, whose stack is s from an index on, or if s is 0 that of the context. */
-static void evaluate(struct process *p, struct thread *t, struct slow_call now, struct stack *s, u32 from) {
+/* evaluate judges a call, whose stack is s from an index on, or if s is 0 that of the context, and returns the number of the episode
+ * that it is the peak or a caller of, or 0. */
+static u64 evaluate(struct process *p, struct thread *t, struct slow_call now, struct stack *s, u32 from) {
   struct slow_call *c = &t->call[t->calls++ % CALLS];
   *c = now;
   c->stack = stack_of(t);
   away(p, stack_base(), c->t0, c->t1, c->e, &c->away_lo, &c->away_hi);
+  __cairn_section_of(t, c->sp, c->section, sizeof c->section);
   add(&p->slow, 1);
   open_ended(p, c);
-  if (p->off || c->e - c->t0 < p->threshold) return;
-  if (c->e - c->t1 < p->threshold) {
+  struct judged j;
+  u64 pause = t->pauses ? paused(t, c->t0, c->e, 1) : 0;
+  j.lo = less(c->e - c->t1, pause), j.hi = less(c->e - c->t0, t->pauses ? paused(t, c->t1, c->e, 0) : 0);
+  j.threshold = __cairn_rule(p, t, c->sp, c->t0, &j.flags);
+  j.flags |= c->left;
+  if (p->off || j.hi < j.threshold || t->inactive || t->paused) return 0;
+  if (j.lo < j.threshold) {
     add(&p->borderline, 1);
-    return;
+    return 0;
   }
-  if (parent_of(p, t, c, c->left)) return;
+  u64 number = parent_of(p, t, c, &j);
+  if (number || j.flags & LOG_ENTRY_IGNORED) return j.flags & LOG_ENTRY_IGNORED ? 0 : number;
   if (!s) walk(p, &t->context, c->e, s = &t->stack), complete(p, t, c, s);
-  open_episode(p, t, c, s, from, c->left);
+  return open_episode(p, t, c, s, from, &j);
 }
 
 /* begin returns the state of this thread, 0 if it is in use already: in a handler that interrupted this code. */
@@ -147,13 +174,14 @@ static u64 log_moment(struct process *p) { return now(p); }
  * long. */
 static void module_goes(struct process *p, struct module *m) {
   enum { TRIES = 50 };
+  channels_go(p, m), told_goes(p, m);
   if (lock_watch(p->watch, TRIES)) store(&p->watch->lock, 0);
 }
 static void module_again(struct process *p, u32 number) {}
 static void module_comes(struct process *p, u8 *base, const u16 *path, u32 bytes) { note_calls(p, base, path, bytes); }
 static int start_mode(struct process *p) { return start_watch(p); }
 static void begin_thread(void) { watch_thread(state); }
-static void end_mode(struct process *p) { open_last(p); }
+static void end_mode(struct process *p) { open_last(p), tell_last(p); }
 static int first_call(struct context *c, u64 at) { return 0; }
 
 /* free_threads frees the states of threads that have ended, but for the newest. Until then code that runs behind the end of
@@ -176,6 +204,7 @@ static void free_threads(struct process *p) {
 static void write_mode(struct process *p, int final) {
   if (final) return;
   if (!p->watch->own) unwatch_own(p->watch);
+  tell(p, 0);
   watch_tick(p, now(p));
   if (p->ticks % 128 == 0) free_threads(p);
 }

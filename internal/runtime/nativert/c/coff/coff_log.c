@@ -249,7 +249,7 @@ static void write_status(struct process *p) {
   f[6] = p->borderline, f[7] = p->slow, f[8] = p->dropped, f[9] = p->left_out;
   f[10] = p->threshold, f[11] = p->period, f[12] = p->low * 1000ull;
   f[13] = LOG_TICK_THREAD | (u64)p->threads << 32;
-  f[16] = p->episodes;
+  f[16] = p->episodes - p->snapshots;
   if (p->watch) f[22] = p->watch->no_room, f[23] = p->watch->unwatched;
   ((u32 *)f)[1] = flags;
 }
@@ -348,6 +348,8 @@ static void write_record(struct process *p, u32 type, u32 tid, const u64 *f, u32
   give(p);
 }
 
+static void note_episode(struct process *p, const struct thread *t, const u64 *f);
+
 /* write_episode writes an episode unless there were too many in this second, and reports whether it did. */
 static int write_episode(struct process *p, struct thread *t, const u64 *f, u32 size) {
   u64 time = f[2];
@@ -359,6 +361,7 @@ static int write_episode(struct process *p, struct thread *t, const u64 *f, u32 
     note_description(t);
     if (!t->named) write_thread(p, t, time);
     put_record(p, LOG_TYPE_EPISODE, t->tid, f, size, time);
+    note_episode(p, t, f);
     write_status(p);
   } else if (p->file) {
     p->left_out++;

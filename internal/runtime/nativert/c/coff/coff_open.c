@@ -61,7 +61,7 @@ static void write_open(struct process *p, struct watch *k, const struct watched 
   begin_change(f);
   ((u32 *)f)[1] = w->tid;
   store(&f[ENDED], 0);
-  f[AT] = f[UNTIL] = w->looked, f[SINCE] = w->still ? w->still : w->looked, f[THRESHOLD] = p->threshold, f[FRAME_NUMBER] = 0;
+  f[AT] = f[UNTIL] = w->looked, f[SINCE] = w->still ? w->still : w->looked, f[THRESHOLD] = p->threshold, f[FRAME_NUMBER] = load(&p->frames.current);
   f[CPU] = cpu_ns(p, w->ring[0][(w->n - 1) % SAMPLES].cpu);
   f[FLAGS] = (w->still && (k->cycles || call >= 0) ? 0 : LOG_OPEN_RUNS) | (u64)(u32)(call < 0 ? 0 : call + 1) << 32;
   f[COUNTS] = outer | inner << 16 | (u64)(s->found - peak) << 32;
@@ -75,13 +75,15 @@ static void write_open(struct process *p, struct watch *k, const struct watched 
 /* open_found looks for calls over the threshold on the stack that was found, of a thread that waits in a system call, or RAN. */
 static void open_found(struct process *p, struct watch *k, struct watched *w, i64 call) {
   const struct stack *s = &k->stack;
+  const struct thread *t = state_of(p, w->tid);
   u32 peak = s->n, first = s->n;
   for (u32 i = s->n; i-- > 0;) {
     if (s->entry[i].flags & LOG_ENTRY_NO_STAMP) continue;
     u64 least_away, most_away;
     away(p, k->base, s->t0[i], s->t1[i], w->looked, &least_away, &most_away);
     first = i;
-    if (less(s->entry[i].lo, most_away) >= p->threshold) peak = i;
+    u64 threshold = open_rule(p, t, s->sp[i]);
+    if (threshold && less(s->entry[i].lo, most_away) >= threshold) peak = i;
   }
   w->due = first < s->n ? s->t1[first] + p->threshold : 0; /* what an open call made is over its threshold then */
   if (w->due <= w->looked) w->due = 0;

@@ -59,12 +59,14 @@ static void print_error(const u16 *what, const u16 *about) {
 #elif CAIRN_MODE == LOG_MODE_TRACE
 #include "coff_trace.c"
 #else
+#include "coff_notes.h"
 #include "coff_stack.c"
 #include "coff_fiber.c"
 #include "coff_watch.c"
 #include "coff_open.c"
 #include "coff_why.c"
 #include "coff_judge.c"
+#include "coff_mark.c"
 #endif
 
 #include "coff_words.c"
@@ -147,6 +149,7 @@ static struct process *make_state(void) {
   GetSystemTimeAsFileTime(&real);
   p->real = (real - 116444736000000000ull) * 100;
   p->mono = now(p);
+  p->frames.budget = 16666667; /* 60 frames per second */
   p->threshold = 10 * MS, p->period = MS, p->rate = 100;
   p->trace.ring_chunks = (16ull << 20) / LOG_CHUNK_SIZE;
   read_environment(p);
@@ -182,9 +185,11 @@ static void start(void) {
   struct process *p = find_shared();
   if (p) {
     use(p);
+    join_mode(p);
     return;
   }
   use(p = make_state());
+  join_mode(p);
   AddVectoredExceptionHandler(1, happens);
   list_modules(p);
   listener listen = (listener)GetProcAddress(GetModuleHandleW(u"ntdll.dll"), "LdrRegisterDllNotification");
@@ -215,7 +220,7 @@ static void life(const u8 *module, u32 reason, const void *always) {
     look(state);
   }
   if (reason == THREAD_ATTACH && has_clock) begin_thread();
-  if (reason == THREAD_DETACH && has_clock) thread_ends();
+  if (reason == THREAD_DETACH && has_clock && !is_told()) thread_ends();
 #if CAIRN_TRACE_DEPTH
   if (reason == THREAD_DETACH && has_clock) end_depth();
 #endif

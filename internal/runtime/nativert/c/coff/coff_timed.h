@@ -6,6 +6,7 @@
  *   coff_log.c      the log and the modules in it
  *   coff_routine.h  routines that inserted code calls
  *   coff_judge.c    mode spike: calls that seem slow: intervals, thresholds, episodes
+ *   coff_mark.c     marks of programs; coff_notes.h: what their sources share with c/timed
  *   coff_stack.c    stacks by unwind tables
  *   coff_fiber.c    for how long stacks did not run
  *   coff_watch.c    what the clock's thread sees of the others: processor time, waits
@@ -117,11 +118,12 @@ enum { DETACH, ATTACH, THREAD_ATTACH, THREAD_DETACH };
 enum { CLOCK = -64, LOW = -60, TREE_CLOCK = -48 };
 #define TREE_RUNNING (1ull << 50) /* see tree.h */
 enum { GRAIN = 65536, TICKS = 8192, MODULES = 1024, MAX_DIR = 600, MAX_PATH = 1024, MAX_NAME = 64 };
+enum { NOTES = 64, PAUSES = 32, BASES = MODULES };
 enum { CALLS = 512, OPEN = 16, STACKS = 32, MAX_CHILDREN = 16, CHAIN = LOG_MAX_ENTRIES - MAX_CHILDREN };
 #ifndef CAIRN_TRACE_DEPTH
 #define CAIRN_TRACE_DEPTH 0 /* of mode trace; 0: all calls */
 #endif
-enum { TIMED_ABI = 0x57430007 + (CAIRN_MODE << 8) + (CAIRN_TRACE_DEPTH << 16) };
+enum { TIMED_ABI = 0x57430008 + (CAIRN_MODE << 8) + (CAIRN_TRACE_DEPTH << 16) };
 
 /* A tick: the clock was set between these two times. */
 struct tick {
@@ -172,7 +174,27 @@ struct process {
     u32 deep[2]; /* slots of thread-local storage: see coff_depth.c */
   } trace;
 
+  struct { /* see timed_frame.c */
+    struct summary *summary; /* in the log; 0: none ended */
+    u64 since, end, budget;
+    u64 current; /* number */
+    u32 shift;
+  } frames;
+  struct { /* see timed_channel.c */
+    u32 sets;
+    struct {
+      struct channel *from, *to;
+    } set[BASES]; /* of the modules */
+    char words[512]; /* for modules that are loaded later */
+  } channel;
+  struct {
+    u32 lock; /* of the channels */
+  } control;
+  struct spikes *spikes; /* that the program is told of; 0: of none */
+
   u64 episodes __attribute__((aligned(64)));
+  u64 snapshots;
+  u64 slop; /* 0: calls were entered within their bounds */
   u64 borderline, slow, dropped;
   u64 left_out, second, in_second; /* by the rate limit */
 
@@ -207,6 +229,23 @@ struct slow_call {
   u32 stack, left;  /* left: flags of what left it */
   u16 gone;         /* of the last open calls, the frames of these are gone */
   u8 begins;        /* the first frame is that of a function that begins now */
+  char section[32]; /* the beginning of its section's name, if it is one */
+};
+
+/* What marks say of a frame, as c/timed/timed.h documents it. */
+struct annotation {
+  u64 sp, at;
+  u64 own, children;
+  u32 flags;
+  u64 pc;
+  const char *name;
+  const void *scope;
+  u64 frame, caller;
+};
+enum { NOTE_IGNORE = 1, NOTE_IGNORE_CHILDREN = 2, NOTE_SCOPE = 4 };
+
+struct pause {
+  u64 from, to;
 };
 
 struct open_episode {
@@ -246,6 +285,12 @@ struct thread {
   struct open_calls *open_calls; /* of the stack that it is on; then those of others */
   u32 name_length;
   char name[MAX_NAME];
+  u32 notes, inactive, paused, pauses;
+  u64 parents, parents_sp, parents_at; /* threshold for the frames above */
+  u64 paused_before; /* sum of the pauses that are no longer in the ring */
+  u64 busy_since;
+  struct annotation note[NOTES];
+  struct pause pause[PAUSES]; /* ring of pauses */
   u64 record[(LOG_EPISODE_SIZE + LOG_MAX_ENTRIES * LOG_ENTRY_SIZE) / 8];
 };
 

@@ -33,6 +33,10 @@ static void module_comes(struct process *p, u8 *base, const u16 *path, u32 bytes
 static void end_mode(struct process *p) {}
 static i32 note_exception(struct process *p, struct pointers *x) { return 0; }
 
+static void join_mode(struct process *p) {}
+static int is_told(void) { return 0; }
+static void note_episode(struct process *p, const struct thread *t, const u64 *f) {}
+
 static void begin_thread(void) {
   if (!own_local()->node) own_local()->node = none;
 }

@@ -50,7 +50,7 @@ static int set(struct process *p, const u16 *s) {
 }
 #else
 static const u16 variable[] = u"CAIRN_SPIKE";
-static const u16 ignored[] = u" is not understood; ignored (threshold=10ms,period=1ms,rate=100,off)\n";
+static const u16 ignored[] = u" is not understood; ignored (threshold=10ms,period=1ms,rate=100,budget=16.7ms,channels=a+b,off)\n";
 
 /* set applies a word, and reports whether it is one. */
 static int set(struct process *p, const u16 *s) {
@@ -60,6 +60,10 @@ static int set(struct process *p, const u16 *s) {
   else if ((v = word_value(s, "on")) && ends_word(v)) p->off = 0;
   else if ((v = word_value(s, "threshold=")) && (n = time_of(v)) >= 10000) p->threshold = n;
   else if ((v = word_value(s, "period=")) && (n = time_of(v)) >= 500000 && n <= SECOND) p->period = n;
+#if CAIRN_MODE == LOG_MODE_SPIKE
+  else if ((v = word_value(s, "budget=")) && (n = time_of(v))) p->frames.budget = n;
+  else if (set_channels(p, s)) return 1;
+#endif
   else if ((v = word_value(s, "rate=")) && *v >= '0' && *v <= '9') {
     for (; *v >= '0' && *v <= '9' && n < 1u << 28; v++) n = n * 10 + (u64)(*v - '0');
     if (!ends_word(v)) return 0;

@@ -3,7 +3,9 @@
  * words +name, -name and channels=name+name, which also apply to modules that are loaded later, and
  * by the program. */
 
+#ifndef _WIN32
 #include "timed.h"
+#endif
 
 /* As in cairn_mark.h. */
 struct channel {
@@ -122,6 +124,7 @@ void __cairn_channel(const char *name, int on) {
       if (same(c, name)) store(&c->on, (u64)!!on);
 }
 
+#ifndef _WIN32
 /* put_channels writes a line for each channel, while there is room. */
 char *__cairn_put_channels(struct process *p, char *to, const char *end) {
   for (u32 i = 0, n = load(&p->channel.sets); i < n && i < BASES; i++)
@@ -135,3 +138,4 @@ char *__cairn_put_channels(struct process *p, char *to, const char *end) {
     }
   return to;
 }
+#endif

@@ -196,24 +196,7 @@ struct look {
   struct entry entry[MAX_WALK];
 };
 
-/* rule is the threshold of a call by the marks of its thread, without changing them, as they are
- * those of another thread. 0: it is not to be reported. */
-static u64 rule(struct process *p, const struct thread *t, u64 sp) {
-  u64 threshold = load(&p->set.threshold);
-  if (!t) return threshold;
-  if (t->inactive || t->paused) return 0;
-  for (u32 i = (u32)least(load(&t->notes), NOTES); i--;) {
-    const struct annotation *n = &t->note[i];
-    if (n->sp == sp) {
-      if (n->flags & NOTE_IGNORE) return 0;
-      if (n->own) return n->own;
-    } else if (n->sp > sp) {
-      if (n->flags & NOTE_IGNORE_CHILDREN) return 0;
-      if (n->children) return n->children;
-    }
-  }
-  return threshold;
-}
+#include "open_rule.h"
 
 /* walk_calls finds the calls of a stack with their times. */
 static void walk_calls(struct process *p, struct walker *w, struct look *k, const struct thread *t, u32 n) {
@@ -233,7 +216,7 @@ static void walk_calls(struct process *p, struct walker *w, struct look *k, cons
         k->sp[++k->n] = w->entry;
         *++x = (struct entry){named, 0, 0, LOG_ENTRY_EXACT, (u32)w->entry};
       }
-      u64 threshold = rule(p, t, w->entry);
+      u64 threshold = open_rule(p, t, w->entry);
       x->flags &= ~LOG_ENTRY_NO_STAMP;
       x->lo = k->now - t1, x->hi = k->now - t0;
       if (t0 < p->fork_time) x->flags |= LOG_ENTRY_BEFORE_FORK;
@@ -394,7 +377,7 @@ static void look_at_running(struct process *p, struct open_state *o, struct watc
     const struct thread *t = thread_of(p, w->tid);
     walk_calls(p, walker, k, t, 1);
     if (!walker->ended) continue;
-    u64 threshold = rule(p, t, at[i]);
+    u64 threshold = open_rule(p, t, at[i]);
     if (threshold && k->now - t1 >= threshold) k->peak = 0, k->threshold = threshold, k->t0 = t0;
     break;
   }

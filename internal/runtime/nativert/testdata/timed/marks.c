@@ -6,13 +6,19 @@
 #include "cairn.h"
 #include <setjmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
+#ifndef _WIN32
+#include <sys/syscall.h>
 #include <unistd.h>
+#endif
 
 #ifdef __cplusplus
 extern "C" {
+#endif
+#ifdef _WIN32
+__declspec(dllimport) void Sleep(unsigned long);
 #endif
 
 CAIRN_CHANNEL(ai);
@@ -25,9 +31,16 @@ static int count(int n) {
   return n;
 }
 
+static int factor = 1; /* of all times */
+
 static NOINLINE void nap(int ms) {
-  struct timespec t = {0, ms * 1000000L};
+  ms *= factor;
+#ifdef _WIN32
+  Sleep(ms);
+#else
+  struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
   nanosleep(&t, 0);
+#endif
 }
 
 NOINLINE void leaf(int ms) {
@@ -77,7 +90,7 @@ NOINLINE void load(void) {
 
 NOINLINE void parents(void) {
   CAIRN_FUNCTION();
-  CAIRN_THRESHOLD(20);
+  CAIRN_THRESHOLD(20 * factor);
   load();
 }
 
@@ -132,7 +145,7 @@ NOINLINE void snapshot(void) {
 
 /* What the program is told it may print, even at the end. */
 static void hear(const struct cairn_spike *s) {
-  printf("told %lu %d %s %d %s; ", s->number, s->least >= 15000000 && s->least <= s->most, s->thread, s->depth > 1, s->text);
+  printf("told %llu %d %s %d %s; ", (unsigned long long)s->number, s->least >= 15000000 && s->least <= s->most, s->thread, s->depth > 1, s->text);
 }
 NOINLINE void hears(void) {
   cairn_on_spike(hear);
@@ -162,6 +175,7 @@ NOINLINE void messages(void) {
   overtime(30);
 }
 
+#ifndef _WIN32
 static unsigned long long clock_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -184,6 +198,7 @@ NOINLINE void planted(void) {
   fflush(stdout);
   evaluated = -1;
 }
+#endif
 
 static jmp_buf back;
 NOINLINE void leaves(int n) {
@@ -230,11 +245,15 @@ static const struct {
     {"section", section}, {"own", own}, {"children", children}, {"parents", parents}, {"ignore", ignore},
     {"ignore_children", ignore_children}, {"pause", pause_}, {"inactive", inactive}, {"channel", channel},
     {"snapshot", snapshot}, {"hears", hears}, {"below", below},
-    {"frames", frames}, {"messages", messages}, {"jumps", jumps}, {"exception", exception}, {"planted", planted},
+    {"frames", frames}, {"messages", messages}, {"jumps", jumps}, {"exception", exception},
+#ifndef _WIN32
+    {"planted", planted},
+#endif
 };
 
 int main(int argc, char **argv) {
-  cairn_threshold(15);
+  if (argc > 2) factor = atoi(argv[2]);
+  cairn_threshold(15 * factor);
   if (argc > 1 && !strcmp(argv[1], "nested")) outer(30);
   for (unsigned i = 0; argc > 1 && i < sizeof scenario / sizeof *scenario; i++)
     if (!strcmp(argv[1], scenario[i].name)) scenario[i].f();
