@@ -2,6 +2,7 @@ package timing
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,8 +36,25 @@ var waitCode = map[machine.Kind]string{
 	machine.AArch64: "\thint\t34\n\tstp\tx29, x30, [sp, -16]!\n\t.cfi_def_cfa_offset 16\n\t.cfi_offset 29, -16\n\t.cfi_offset 30, -8\n\tbl\t!\n\tldp\tx29, x30, [sp], 16\n\t.cfi_restore 30\n\t.cfi_restore 29\n\t.cfi_def_cfa_offset 0\n\tret\n",
 }
 
-// calls are the instructions that call functions, or jump to them.
-var calls = setOf("call callq jmp bl b")
+// calls are the instructions that call functions, or jump to them, and direct those that do so without a register.
+var (
+	calls  = setOf("call callq jmp jmpq bl b blr br")
+	direct = map[string]string{"blr": "bl", "br": "b", "jmpq": "jmp"} // clang has no jmpq to a label
+)
+
+// waitCalled returns the function that waits that an operand of a call names, itself or by the word that has its address.
+func waitCalled(operand []byte) string {
+	name := string(bytes.TrimSuffix(operand, []byte("@PLT")))
+	if word, ok := strings.CutPrefix(name, "*"); ok {
+		if name, ok = strings.CutSuffix(word, "@GOTPCREL(%rip)"); !ok {
+			return ""
+		}
+	}
+	if tracelog.WaitsIn(name) == "" {
+		return ""
+	}
+	return name
+}
 
 // jumps are instructions that jump to a function, by machine.
 var jumps = map[machine.Kind]string{machine.X86_64: "jmp\t%s@PLT", machine.AArch64: "b\t%s"}
@@ -83,6 +101,7 @@ func withWaits(u *asm.Unit, mode prof.Mode) *asm.Unit {
 		own[fn.Name] = true
 	}
 	used := map[string]bool{}
+	byRegister := gotWaits(u)
 	var out []byte
 	done := 0
 	for at := 0; at < len(u.Src); {
@@ -90,11 +109,17 @@ func withWaits(u *asm.Unit, mode prof.Mode) *asm.Unit {
 		s := u.ParseLine(bytes.TrimRight(u.Src[at:next], "\r\n"))
 		if s.Kind == asm.LineInsn && calls[string(s.Word)] {
 			operand := asm.Operand(s.Rest)
-			name := string(bytes.TrimSuffix(operand, []byte("@PLT")))
-			if tracelog.WaitsIn(name) != "" && !own[name] {
+			name := waitCalled(operand)
+			if name == "" {
+				name = byRegister[at]
+			}
+			if name != "" && !own[name] {
 				used[name] = true
-				place := at + bytes.Index(u.Src[at:next], operand)
-				out = append(append(out, u.Src[done:place]...), tracelog.WaitSymbol+name...)
+				word := at + bytes.Index(u.Src[at:next], s.Word)
+				after := word + len(s.Word)
+				place := after + bytes.Index(u.Src[after:next], operand)
+				out = append(append(append(out, u.Src[done:word]...), cmp.Or(direct[string(s.Word)], string(s.Word))...), u.Src[after:place]...)
+				out = append(append(out, tracelog.WaitSymbol...), name...)
 				done = place + len(operand)
 			}
 		}
