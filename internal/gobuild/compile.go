@@ -113,14 +113,18 @@ func (t *tool) compileProbes(pkg, importPath string, files []string, output stri
 // read or parsed, which the compiler explains better.
 func (t *tool) addProbes(r *rewrite.Rewriter, dir string, files []string) (sources []string, name string, err error) {
 	sources = slices.Clone(files)
+	texts := make([][]byte, len(files))
+	for i, path := range files {
+		if texts[i], err = os.ReadFile(path); err != nil {
+			return nil, "", nil
+		}
+		r.Declare(texts[i])
+	}
 	for i, path := range files {
 		if leaveOut(path) {
 			continue
 		}
-		src, err := os.ReadFile(path)
-		if err != nil {
-			return nil, "", nil
-		}
+		src := texts[i]
 		abs, err := filepath.Abs(path)
 		if err != nil {
 			return nil, "", err

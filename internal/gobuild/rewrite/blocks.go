@@ -123,7 +123,7 @@ func (b *blockWriter) list(s scope, list []ast.Stmt, i int) {
 // statements adds the statements of a unit, which begins with block i.
 func (b *blockWriter) statements(list []ast.Stmt, i int) {
 	for k, s := range list {
-		if k > 0 && mayLeave(list[k-1]) {
+		if k > 0 && b.mayLeave(list[k-1]) {
 			i = b.begin(s.Pos())
 		}
 		b.statement(s, i)
@@ -300,22 +300,22 @@ func byCgo(lit *ast.FuncLit) bool {
 // mayLeave reports whether control may not reach the statement after s: s returns, or has a call, or
 // waits for a channel, outside of function literals. A panic of the runtime, as by an index out of
 // range, is not among these.
-func mayLeave(s ast.Stmt) (leaves bool) {
+func (w *fileWriter) mayLeave(s ast.Stmt) (leaves bool) {
 	switch s := s.(type) {
 	case *ast.ReturnStmt, *ast.BranchStmt, *ast.SendStmt:
 		return true
 	case *ast.GoStmt:
-		return calls(s.Call.Fun, s.Call.Args)
+		return w.calls(s.Call.Fun, s.Call.Args)
 	case *ast.DeferStmt:
-		return calls(s.Call.Fun, s.Call.Args)
+		return w.calls(s.Call.Fun, s.Call.Args)
 	}
-	return waits(s)
+	return w.waits(s)
 }
 
 // calls reports whether the evaluation of a call's function and arguments has calls.
-func calls(fun ast.Expr, args []ast.Expr) bool {
+func (w *fileWriter) calls(fun ast.Expr, args []ast.Expr) bool {
 	for _, e := range append([]ast.Expr{fun}, args...) {
-		if waits(e) {
+		if w.waits(e) {
 			return true
 		}
 	}
@@ -323,8 +323,8 @@ func calls(fun ast.Expr, args []ast.Expr) bool {
 }
 
 // waits reports whether a node has a call or receives from a channel. Conversions look like calls
-// if their types are not builtin.
-func waits(n ast.Node) (found bool) {
+// if their types are not builtin; what has the name of a builtin function may be another one.
+func (w *fileWriter) waits(n ast.Node) (found bool) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit:
@@ -336,7 +336,7 @@ func waits(n ast.Node) (found bool) {
 			switch fun := n.Fun.(type) {
 			case *ast.ArrayType, *ast.MapType, *ast.ChanType, *ast.FuncType, *ast.InterfaceType: // a conversion
 			case *ast.Ident:
-				found = found || !predeclared[fun.Name] || fun.Name == "panic"
+				found = found || !w.builtin(fun.Name) || fun.Name == "panic"
 			default:
 				found = true
 			}

@@ -139,6 +139,7 @@ type Rewriter struct {
 	elements int
 	inits    int // functions init so far
 	seen     map[unitKey]bool
+	declared names // in the whole package
 }
 
 // New returns a Rewriter for a package that gets the probes that opts describes.
@@ -194,6 +195,7 @@ type fileWriter struct {
 
 	imports  map[string]string // of timed modes: paths by name
 	physical bool              // positions in the function are those of the text itself
+	local    names             // declared in the function
 }
 
 // position returns a position in the current function.
@@ -258,7 +260,7 @@ func (w *fileWriter) literal(lit *ast.FuncLit) {
 
 // probed puts probes into a function, and completes its description. A leaf may call nothing.
 func (w *fileWriter) probed(f *Func, fn ast.Node, body *ast.BlockStmt, leaf bool) {
-	w.physical = w.directed(fn)
+	w.physical, w.local = w.directed(fn), localNames(fn)
 	pos := w.position(fn.Pos())
 	f.File, f.Line, f.Element, f.Signature = pos.Filename, pos.Line, w.r.elements, w.signature(fn)
 	if said := w.fset.Position(fn.Pos()).Filename; said != f.File {
@@ -274,7 +276,7 @@ func (w *fileWriter) probed(f *Func, fn ast.Node, body *ast.BlockStmt, leaf bool
 		w.r.Unprobed = append(w.r.Unprobed, *f)
 		return
 	}
-	w.insert(body.Lbrace+1, w.r.probe(f.Element, leaf, callsNothing(body)))
+	w.insert(body.Lbrace+1, w.r.probe(f.Element, leaf, w.callsNothing(body)))
 	w.blocksOf(f, body, first)
 	w.r.Funcs = append(w.r.Funcs, *f)
 }
@@ -329,13 +331,13 @@ func (r *Rewriter) probe(element int, leaf, alone bool) string {
 
 // callsNothing reports whether a function has no calls but those of builtin functions and
 // conversions to builtin types.
-func callsNothing(body *ast.BlockStmt) bool {
+func (w *fileWriter) callsNothing(body *ast.BlockStmt) bool {
 	alone := true
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
 			id, ok := n.Fun.(*ast.Ident)
-			alone = alone && ok && predeclared[id.Name]
+			alone = alone && ok && w.builtin(id.Name)
 		case *ast.FuncLit:
 			alone = false
 		}
