@@ -191,8 +191,11 @@ func holds(ts *testscript.TestScript, neg bool, args []string) {
 		if len(o.Interval) == 0 {
 			continue
 		}
-		if o.Interval[0] < threshold*1e6 || len(o.Parents) == 0 {
+		if o.Interval[0] < threshold*1e6 {
 			ts.Fatalf("no spike: %s", text)
+		}
+		if len(o.Parents) == 0 {
+			continue // main, which had to wait for a processor between its calls
 		}
 		lo, hi := o.Interval[0]/1e6, o.Parents[0].Interval[1]/1e6
 		i := slices.IndexFunc(truth, func(x float64) bool { return lo <= x && x <= hi })
