@@ -131,17 +131,7 @@ func (f *File) Inlined() ([]Inlined, error) {
 func (f *File) definitions(c *bytecur.Cursor) (begins map[uint32]definition, sums []byte) {
 	const more = 1
 	begins = map[uint32]definition{}
-	var parts []*bytecur.Cursor
-	for c.Len() >= 8 {
-		kind, part := c.U32(), c.Sub(uint64(c.U32()))
-		switch kind {
-		case checksums:
-			sums = part.Bytes(uint64(part.Len()))
-		case inlinees:
-			parts = append(parts, part)
-		}
-		c.Bytes(min(uint64(-c.Off())&3, uint64(c.Len())))
-	}
+	parts, sums := subsections(c, inlinees)
 	for _, part := range parts {
 		kind := part.U32()
 		for part.Len() >= 12 {

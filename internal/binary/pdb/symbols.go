@@ -169,18 +169,7 @@ func (f *File) Lines(do func(Range)) error {
 		}
 		c.Bytes(uint64(m.symbols) + uint64(m.c11))
 		c = c.Sub(uint64(m.c13))
-		var sums []byte
-		var parts []*bytecur.Cursor
-		for c.Len() >= 8 {
-			kind, part := c.U32(), c.Sub(uint64(c.U32()))
-			switch kind {
-			case checksums:
-				sums = part.Bytes(uint64(part.Len()))
-			case lines:
-				parts = append(parts, part)
-			}
-			c.Bytes(min(uint64(-c.Off())&3, uint64(c.Len())))
-		}
+		parts, sums := subsections(c, lines)
 		for _, part := range parts {
 			do(f.lines(part, sums))
 			if part.Err() != nil {
@@ -228,4 +217,19 @@ func (f *File) fileName(sums []byte, at uint32) string {
 		return ""
 	}
 	return text(f.names, name)
+}
+
+// subsections reads what a module has behind its symbols: the subsections of a kind, and the list of its files.
+func subsections(c *bytecur.Cursor, kind uint32) (parts []*bytecur.Cursor, sums []byte) {
+	for c.Len() >= 8 {
+		k, part := c.U32(), c.Sub(uint64(c.U32()))
+		switch k {
+		case checksums:
+			sums = part.Bytes(uint64(part.Len()))
+		case kind:
+			parts = append(parts, part)
+		}
+		c.Bytes(min(uint64(-c.Off())&3, uint64(c.Len())))
+	}
+	return parts, sums
 }
