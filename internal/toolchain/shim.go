@@ -302,7 +302,7 @@ func (sh *shim) rewrite(src []byte, name string, x64 bool) ([]byte, probe.Result
 		opts.Dir = dir
 	}
 	opts.Lineless = opts.Lineless && len(sh.opts.AssemblerArgs) == 0 // clang keeps line 0
-	parse := asm.ParseOptions{Object: sh.opts.Object, Plain: !sh.opts.Mode.Timed() && plain(src), Counts: sh.opts.Mode.HasEdges()}
+	parse := asm.ParseOptions{Object: sh.opts.Object, Plain: !sh.opts.Mode.Timed() && plain(src), Counts: sh.opts.Mode.HasEdges(), Handlers: !sh.opts.Mode.Timed()}
 	unit, err := isa.ParseAs(parse, src, sh.opts.Machine)
 	if err == nil && parse.Plain && unit.HasLineless() && !opts.Lineless && len(sh.opts.AssemblerArgs) == 0 {
 		// The assembler drops which code has no line, so it is not known which lines that code has.

@@ -122,8 +122,12 @@ var ColdName = lazyregexp.New(`^(.+)\.cold(?:\.\d+)?$`)
 var funcletName = lazyregexp.New(`^\?(?:catch|dtor)\$\d+@\?0\?(.+)@4HA$`)
 
 // movedFrom returns the name of the function that has code under a name of its own, "" for a function.
-func movedFrom(name string) string {
-	for _, moved := range []func() *regexp.Regexp{ColdName, funcletName} {
+func (p *Parser) movedFrom(name string) string {
+	names := []func() *regexp.Regexp{ColdName}
+	if p.handlers {
+		names = append(names, funcletName)
+	}
+	for _, moved := range names {
 		if m := moved().FindStringSubmatch(name); m != nil {
 			return m[1]
 		}
@@ -206,7 +210,7 @@ func (f *Fragment) Transfer(kind Flow, target []byte, name string, isTrap bool) 
 // assignCold assigns cold fragments to the functions they came from. A cold fragment without its function becomes a
 // function without probes: the blocks that it jumps to have an unknown predecessor.
 //
-// So do the handlers of exceptions of MSVC's system, which its unwinder calls.
+// So do the handlers of exceptions of MSVC's system, which its unwinder calls, if the modes have them as parts of functions.
 //
 // Code that is entered by calls is a function, whatever its name. gcc makes f.part.0 of a function whose first
 // test it inlines elsewhere, and clang makes f.cold.1 of code that it outlines: callers of both need never
@@ -215,7 +219,7 @@ func (p *Parser) assignCold() {
 	called := p.called()
 	kept := p.Unit.Funcs[:0]
 	for _, fn := range p.Unit.Funcs {
-		of := movedFrom(fn.Name)
+		of := p.movedFrom(fn.Name)
 		if of == "" || called[fn.Name] {
 			kept = append(kept, fn)
 			continue
@@ -282,7 +286,7 @@ func (p *Parser) parentOf(name string) *Function {
 	if fn := p.byName[name]; fn != nil {
 		return fn.Main().Parent
 	}
-	if of := movedFrom(name); of != "" {
+	if of := p.movedFrom(name); of != "" {
 		return p.parentOf(of)
 	}
 	return nil

@@ -37,13 +37,14 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line,
 
 // Parser is the state of one pass over the text.
 type Parser struct {
-	Unit   *Unit
-	ByKey  map[string]*Section
-	Sec    *Section
-	Prev   *Section
-	stack  []*Section
-	counts bool   // see ParseOptions
-	reader Reader // nil for most machines
+	Unit     *Unit
+	ByKey    map[string]*Section
+	Sec      *Section
+	Prev     *Section
+	stack    []*Section
+	counts   bool   // see ParseOptions
+	handlers bool   // see ParseOptions
+	reader   Reader // nil for most machines
 	symbols
 	place
 }
@@ -80,15 +81,19 @@ type ParseOptions struct {
 	// Counts ends blocks at calls that may return more often than they are made, such as that of setjmp, so that it is
 	// known how often the code after them ran.
 	Counts bool
+	// Handlers makes the handlers of exceptions of MSVC's unwinder, which have names of their own, parts of their functions. In modes
+	// that measure time they are functions: they are called, and return, in the midst of calls.
+	Handlers bool
 }
 
 // Parse reads a compiler's assembly output for a machine, on. It returns a *SyntaxError for
 // text in another syntax or for another mode of the processor.
 func (o ParseOptions) Parse(src []byte, kind machine.Kind, on Machine) (*Unit, error) {
 	p := &Parser{
-		Unit:   &Unit{Src: src, Machine: on, Kind: kind, Object: o.Object, Plain: o.Plain},
-		ByKey:  map[string]*Section{},
-		counts: o.Counts,
+		Unit:     &Unit{Src: src, Machine: on, Kind: kind, Object: o.Object, Plain: o.Plain},
+		ByKey:    map[string]*Section{},
+		counts:   o.Counts,
+		handlers: o.Handlers,
 		symbols: symbols{
 			isFunc: map[string]bool{}, global: map[string]bool{}, weak: map[string]bool{}, within: map[string]bool{},
 			taken: map[string]bool{}, byName: map[string]*Function{},

@@ -206,7 +206,7 @@ $ehgcr_0_1:
 // TestMSVC wants handlers to be parts of their functions, each of whose blocks has a probe, as nothing is known of when it is entered.
 func TestMSVC(t *testing.T) {
 	t.Parallel()
-	unit, err := isa.ParseAs(asm.ParseOptions{Object: asm.COFF}, []byte(msvcCOFF), machine.X86_64)
+	unit, err := isa.ParseAs(asm.ParseOptions{Object: asm.COFF, Handlers: true}, []byte(msvcCOFF), machine.X86_64)
 	if err != nil || len(unit.Funcs) != 1 || len(unit.Funcs[0].Frags) != 2 || unit.Files.Path(1, "") != "/src/a.cc" {
 		t.Fatalf("%d functions, file %q: %v", len(unit.Funcs), unit.Files.Path(1, ""), err)
 	}
