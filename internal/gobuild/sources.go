@@ -5,6 +5,6 @@ package gobuild
 // Hashes of the sources that decide what the compiler and the linker write. The sources themselves would make the
 // program 150 kB larger.
 const (
-	compileSources = "736ad861adc050ab7cf7437d14a9305bf7441f9f5e859ace61b952802798633d"
+	compileSources = "833c35a5f40a78e3608167333c54fbe6ebaeff33815c4441cc1c8949ea72e448"
 	linkSources    = "92eeabe9360e53d4a7c3254f31d7e2f7294d5f07288430c0d4ab2e7ad29fe44c"
 )

@@ -24,7 +24,7 @@ var predeclared = map[string]bool{
 // Declare notes which predeclared identifiers a file of the package declares in the whole of it: what has the name of a builtin
 // function may then do anything. All files are declared before the first gets probes. A file that cannot be parsed declares nothing.
 func (r *Rewriter) Declare(src []byte) {
-	if !mayDeclare(src) {
+	if r.opts.Mode.Timed() || !mayDeclare(src) { // timed modes have no blocks
 		return
 	}
 	f, err := parser.ParseFile(token.NewFileSet(), "", src, parser.SkipObjectResolution)
@@ -54,17 +54,19 @@ func (r *Rewriter) Declare(src []byte) {
 
 // mayDeclare reports whether one of the predeclared identifiers stands where a declaration may be; few files are parsed for it.
 func mayDeclare(src []byte) bool {
-	for name := range predeclared {
-		for _, before := range []string{"func ", "var ", "\n\t"} {
-			for rest := src; ; {
-				at := bytes.Index(rest, []byte(before+name))
-				if at < 0 {
-					break
-				}
-				rest = rest[at+len(before)+len(name):]
-				if len(rest) > 0 && bytes.IndexByte([]byte(" \t,=([\n"), rest[0]) >= 0 && (before != "\n\t" || rest[0] != '(') {
-					return true
-				}
+	for _, before := range []string{"func ", "var ", "\n\t"} {
+		for rest := src; ; {
+			_, after, found := bytes.Cut(rest, []byte(before))
+			if !found {
+				break
+			}
+			rest = after
+			n := bytes.IndexAny(after, " \t,=([\n")
+			if n < 0 {
+				break
+			}
+			if predeclared[string(after[:n])] && (before != "\n\t" || !bytes.HasPrefix(after[n:], []byte("("))) {
+				return true
 			}
 		}
 	}
