@@ -24,8 +24,6 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/isa"
 	"github.com/cairnprof/cairn/internal/instrument/split"
 	"github.com/cairnprof/cairn/internal/layout/linkorder"
-	"github.com/cairnprof/cairn/internal/layout/order"
-	"github.com/cairnprof/cairn/internal/profile/callgraph"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -280,12 +278,9 @@ func (b *useBuild) linkArgs(s *verb.Streams, l FoundLinker, output string, input
 	if err != nil {
 		return nil, err
 	}
-	funcs, err := rankedFuncs(p, filepath.Base(output), order.Algorithm(b.opts.Algorithm))
+	funcs, err := b.ranked(p, filepath.Base(output))
 	if err != nil {
 		return nil, err
-	}
-	if !b.opts.NoSplit {
-		funcs = append(funcs, coldParts(funcs)...)
 	}
 	rendered, _ := linkorder.Render(format, linkorder.Resolve(funcs, &linkorder.Link{}).Entries)
 	dataLines, err := b.dataLines(format)
@@ -328,49 +323,6 @@ func orderName(output string) string {
 		return hex.EncodeToString(sum[:8])
 	}
 	return base
-}
-
-// rankedFuncs ranks the functions of the module called name; of all modules, one after the other, if there is
-// none.
-func rankedFuncs(p *prof.Profile, name string, alg order.Algorithm) ([]linkorder.Func, error) {
-	modules := []int{}
-	for i := range p.Modules {
-		if p.Modules[i].Module == name {
-			modules = append(modules, i)
-		}
-	}
-	if len(modules) == 0 {
-		for i := range p.Modules {
-			modules = append(modules, i)
-		}
-	}
-	graph := callgraph.Build(p, false)
-	var funcs []linkorder.Func
-	for _, i := range modules {
-		m := &p.Modules[i]
-		in := order.FromModule(m, OrderEdges(graph, i, m))
-		in.MarkHot(m)
-		r, err := order.Compute(in, alg, order.Options{})
-		if err != nil {
-			return nil, err
-		}
-		funcs = append(funcs, Listed(m, r.Ran(in), false)...)
-	}
-	return funcs, nil
-}
-
-// coldParts returns the split-off parts of functions, in their order. A run that differs from those of the
-// profile needs some of them: if they are adjacent, that touches fewer pages.
-func coldParts(funcs []linkorder.Func) []linkorder.Func {
-	var parts []linkorder.Func
-	for i := range funcs {
-		name := funcs[i].Name
-		sections := []string{split.ColdSection + name, ".text.unlikely." + name, ".text.split." + name}
-		for _, suffix := range split.ColdSuffixes {
-			parts = append(parts, linkorder.Func{Name: name + suffix, File: funcs[i].File, Sections: sections})
-		}
-	}
-	return parts
 }
 
 // runSplit assembles a compiler's output with its cold blocks moved away. Should

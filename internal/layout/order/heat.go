@@ -12,36 +12,47 @@ import (
 // equally often, 0.999 4 % and 0.9999 14 % more often; the order of the start misses 23 % more often.
 const hotShare = 0.99
 
-// MarkHot marks the functions of a module that have nearly all of what was executed, by the executions of their blocks, and
-// takes the bytes of the blocks that ran for the size of each function. It does nothing if no executions are recorded.
-// in is the input of the module.
+// MarkHot marks the functions of a module, and the parts that the compiler moved away from them, that have nearly all of what
+// was executed, by the executions of their blocks. It takes for the size of each function the bytes of the blocks that ran, with
+// those of a part that it marks. It does nothing if no executions are recorded. in is the input of the module.
 func (in *Input) MarkHot(m *prof.Module) {
-	executed := make([]float64, len(m.Funcs))
+	type piece struct {
+		fn       int
+		part     bool
+		executed float64 // bytes
+	}
+	var ran []piece
 	total := 0.0
-	var ran []int
 	for i := range m.Funcs {
-		bytes, placed := executedBytes(&m.Funcs[i], &m.Counts[i])
-		if bytes == 0 {
+		main, parts, placed := executedBytes(&m.Funcs[i], &m.Counts[i])
+		if main+parts == 0 {
 			continue
 		}
 		in.Funcs[i].Size = placed
-		executed[i], ran = bytes, append(ran, i)
-		total += bytes
+		ran = append(ran, piece{i, false, main}, piece{i, true, parts})
+		total += main + parts
 	}
-	stablesort.Func(ran, func(a, b int) int { return cmp.Compare(executed[b], executed[a]) })
+	stablesort.Func(ran, func(a, b piece) int { return cmp.Compare(b.executed, a.executed) })
 	sum := 0.0
-	for _, i := range ran {
+	for _, p := range ran {
 		if sum >= hotShare*total {
 			return
 		}
-		in.Funcs[i].Hot = true
-		sum += executed[i]
+		f := &in.Funcs[p.fn]
+		f.Hot = true
+		if p.part {
+			f.HotPart = true
+			for _, part := range m.Funcs[p.fn].Fragments[1:] {
+				f.Size += uint64(part.Size)
+			}
+		}
+		sum += p.executed
 	}
 }
 
-// executedBytes returns the bytes of a function that were executed, as often as they were, and the bytes of its first
-// fragment that were executed at all.
-func executedBytes(f *prof.Func, c *prof.Counts) (executed float64, placed uint64) {
+// executedBytes returns the bytes of a function's first fragment and of the others that were executed, as often as they were,
+// and the bytes of its first fragment that were executed at all.
+func executedBytes(f *prof.Func, c *prof.Counts) (main, parts float64, placed uint64) {
 	times := f.Executions(c)
 	for i := range f.Fragments {
 		fr := &f.Fragments[i]
@@ -50,24 +61,26 @@ func executedBytes(f *prof.Func, c *prof.Counts) (executed float64, placed uint6
 			begins = slices.Insert(slices.Clone(begins), 0, 0)
 		}
 		if len(times) < len(begins) {
-			return 0, 0
+			return 0, 0, 0
 		}
 		for k, begin := range begins {
 			end := fr.Size
 			if k+1 < len(begins) {
 				end = begins[k+1]
 			}
-			if times[k] == 0 {
-				continue
-			}
-			executed += float64(times[k]) * float64(end-begin)
-			if i == 0 {
+			bytes := float64(times[k]) * float64(end-begin)
+			switch {
+			case times[k] == 0:
+			case i == 0:
+				main += bytes
 				placed += uint64(end - begin)
+			default:
+				parts += bytes
 			}
 		}
 		times = times[len(begins):]
 	}
-	return executed, placed
+	return main, parts, placed
 }
 
 // withoutHot returns traces without the hot functions.

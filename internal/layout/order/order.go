@@ -24,6 +24,7 @@ type Func struct {
 	Runs      uint64  // runs in which it ran
 	MeanOrder float64 // mean first-execution index over Runs, 0 if not known
 	Hot       bool    // Startup places it by Hot even if it is in a trace
+	HotPart   bool    // a part that the compiler moved away is hot as well: Size has it
 	Content   []byte  // its code, for Options.Compress; may be nil
 }
 
