@@ -80,19 +80,29 @@ func (g group) add(root *cobra.Command, s *verb.Streams) {
 		cmd := c.make(s)
 		cmd.GroupID = g.id
 		if why := notHere(c.name); why != nil {
-			cmd.DisableFlagParsing, cmd.Args, cmd.RunE = true, nil, func(*cobra.Command, []string) error { return why }
+			refuse(cmd, why)
 			cmd.RemoveCommand(cmd.Commands()...)
+		}
+		for _, sub := range cmd.Commands() {
+			if why := notHere(c.name + " " + sub.Name()); why != nil {
+				refuse(sub, why)
+			}
 		}
 		root.AddCommand(cmd)
 	}
 }
 
+// refuse makes a command answer with an error.
+func refuse(c *cobra.Command, why error) {
+	c.DisableFlagParsing, c.Args, c.RunE = true, nil, func(*cobra.Command, []string) error { return why }
+}
+
 // onlyElsewhere are the commands that do not run on Windows: those that build, for which the linkers and shells of
-// other systems are needed, those that watch processes, and the server, of which it is not known what survives a loss of power.
+// other systems are needed, those that trace processes, and the server, of which it is not known what survives a loss of power.
 var onlyElsewhere = map[string]string{
 	"cc": elsewhereBuilt, "build": elsewhereBuilt, "wrap": elsewhereBuilt,
 	"collect": "it runs on Linux and macOS; cairn push sends files from here to it",
-	"record":  elsewhereWatched, "watch": elsewhereWatched, "spike": elsewhereWatched,
+	"record":  elsewhereWatched, "spike": elsewhereWatched, "watch run": elsewhereWatched, "watch attach": elsewhereWatched, "watch detach": elsewhereWatched,
 }
 
 const (

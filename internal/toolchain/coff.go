@@ -42,8 +42,8 @@ func (o *ShimOptions) coffLacks() string {
 	switch {
 	case o.MSVC && o.Mode.Timed():
 		return fmt.Sprintf("mode %v for Windows needs mingw-w64 (clang --target=x86_64-w64-windows-gnu); programs for MSVC's system have it by cairn hooks", o.Mode)
-	case o.Exact || o.Flight || o.Signals || o.Control:
-		return "--clock exact, --flight, --tick signal and --control are not supported for Windows: there a thread keeps the clock of mode spike"
+	case o.Exact || o.Flight || o.Signals:
+		return "--clock exact, --flight and --tick signal are not supported for Windows: there a thread keeps the clock of mode spike"
 	case o.Runtime != "":
 		return "--shared-runtime is not supported for Windows"
 	case o.Prove:

@@ -44,7 +44,8 @@ func newSpikeShowCmd(s *verb.Streams) *cobra.Command {
 		Short: "Show the spike settings of running programs",
 		Long: `show asks running programs for their spike settings and how many spikes they found.
 Programs answer if they were started with CAIRN_SPIKE=control, or built with cairn cc
---control; each has a socket beside its log. Programs answer only their own user.`,
+--control; each has a socket beside its log, or on Windows a pipe. Programs answer only
+their own user.`,
 		Example: `  CAIRN_DIR=raws CAIRN_SPIKE=control ./app &
   cairn watch show --dir raws`,
 		Args: verb.NoArgs,

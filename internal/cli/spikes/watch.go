@@ -2,6 +2,7 @@ package spikes
 
 import (
 	"os"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +33,9 @@ spikes that were found.`,
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	attachByPreload(s, c)
+	if runtime.GOOS != "windows" {
+		attachByPreload(s, c)
+	}
 	for _, verb := range watchVerbs {
 		c.AddCommand(verb(s))
 	}

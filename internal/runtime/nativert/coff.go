@@ -14,7 +14,11 @@ func COFFSource(o probe.Options) (source string, args []string) {
 	if o.Mode.Timed() {
 		args = []string{"-fasynchronous-unwind-tables", noTailCalls, runtimeDir(o.DefaultDir), "-DCAIRN_MODE=" + strconv.Itoa(int(o.Mode))}
 		if o.Mode != prof.ModeTrace {
-			args = append(args, "-DCAIRN_DEFAULTS="+strconv.Quote("threshold="+cmp.Or(o.Threshold, "10ms")))
+			defaults := "threshold=" + cmp.Or(o.Threshold, "10ms")
+			if o.Control {
+				defaults += ",control"
+			}
+			args = append(args, "-DCAIRN_DEFAULTS="+strconv.Quote(defaults))
 		}
 		if o.Depth > 0 {
 			depth := "-DCAIRN_TREE_DEPTH="

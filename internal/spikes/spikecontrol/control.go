@@ -1,6 +1,8 @@
 // Package spikecontrol controls running programs of mode spike through their sockets (CAIRN_SPIKE=control): it
 // changes and queries their settings. The programs' side is timed_control.c of the runtime, and package mark.
 //
+// On Windows a program has a pipe in place of a socket: that of its process, which the name of its log has.
+//
 // A request is a line, "show", "look" or "set" with words of CAIRN_SPIKE; the answer is lines of a name and a value,
 // the last one "end". The process at a socket is not trusted: answers are bounded in length and time.
 package spikecontrol
@@ -10,12 +12,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -45,21 +44,6 @@ type Channel struct {
 
 // ErrGone says that no process listens at a socket: it was killed.
 var ErrGone = errors.New("its process has ended")
-
-// Find returns the sockets in a directory, by name.
-func Find(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	var list []string
-	for _, e := range entries {
-		if e.Type()&os.ModeSocket != 0 && strings.Contains(e.Name(), Suffix) {
-			list = append(list, filepath.Join(dir, e.Name()))
-		}
-	}
-	return list, nil
-}
 
 const (
 	timeout   = 3 * time.Second // for all of one exchange
@@ -94,11 +78,11 @@ func exchange(ctx context.Context, socket, request string) (*Status, error) {
 	if _, err := io.WriteString(conn, request+"\n"); err != nil {
 		return nil, answerError(socket, err)
 	}
-	text, err := io.ReadAll(io.LimitReader(conn, maxAnswer))
+	text, err := readAnswer(conn)
 	if err != nil {
 		return nil, answerError(socket, err)
 	}
-	st, err := Parse(string(text))
+	st, err := Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", socket, err)
 	}
@@ -106,38 +90,34 @@ func exchange(ctx context.Context, socket, request string) (*Status, error) {
 	return st, nil
 }
 
+// A connection is one with a process.
+type connection interface {
+	io.ReadWriteCloser
+	SetDeadline(t time.Time) error
+}
+
+// readAnswer reads to the end of an answer. A pipe has none: its process waits until the client closes it.
+func readAnswer(r io.Reader) (string, error) {
+	var b strings.Builder
+	for chunk := make([]byte, 4096); b.Len() < maxAnswer; {
+		n, err := r.Read(chunk)
+		b.Write(chunk[:n])
+		text := b.String()
+		switch {
+		case errors.Is(err, io.EOF), strings.HasSuffix(text, "\nend\n"), strings.HasPrefix(text, "error ") && strings.HasSuffix(text, "\n"):
+			return text, nil
+		case err != nil:
+			return "", err
+		}
+	}
+	return b.String(), nil
+}
+
 func answerError(socket string, err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = errors.New("no answer in time")
 	}
 	return fmt.Errorf("%s: %w", socket, err)
-}
-
-// dial connects to a socket, whose path may be longer than addresses are.
-func dial(ctx context.Context, socket string) (net.Conn, error) {
-	const maxAddress = 107
-	address := socket
-	if len(address) > maxAddress {
-		dir, err := os.Open(filepath.Dir(socket))
-		if err != nil {
-			return nil, err
-		}
-		defer dir.Close()
-		address = fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), filepath.Base(socket))
-	}
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", address)
-	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return nil, fmt.Errorf("%s: %w", socket, ErrGone)
-	case err != nil:
-		var op *net.OpError
-		if errors.As(err, &op) {
-			err = op.Err
-		}
-		return nil, fmt.Errorf("%s: %w", socket, err)
-	}
-	return conn, nil
 }
 
 // Parse reads an answer.

@@ -47,7 +47,7 @@ static u32 low_of(const struct process *p, u64 threshold) {
 
 static void show_low(struct process *p, u32 low) {
   p->low = low;
-  if (p->base) store(word(p, LOW), p->off ? 0x7fffffff : low);
+  if (p->base) store(word(p, LOW), p->off || p->quiet ? 0x7fffffff : low);
 }
 
 static void set_low(struct process *p) { show_low(p, low_of(p, p->threshold)); }

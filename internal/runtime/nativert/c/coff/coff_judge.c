@@ -8,6 +8,7 @@ static void tell(struct process *p, int all);
 static void tell_last(struct process *p);
 static void channels_go(struct process *p, const struct module *m);
 static void told_goes(struct process *p, const struct module *m);
+static void serve_control(struct process *p); /* see coff_control.c */
 
 /* stack_of returns the number of the stack that the thread is on, 0 for its own: fibers have others. */
 static u32 stack_of(struct thread *t) {
@@ -130,7 +131,7 @@ static u64 evaluate(struct process *p, struct thread *t, struct slow_call now, s
   j.lo = less(c->e - c->t1, pause), j.hi = less(c->e - c->t0, t->pauses ? paused(t, c->t1, c->e, 0) : 0);
   j.threshold = __cairn_rule(p, t, c->sp, c->t0, &j.flags);
   j.flags |= c->left;
-  if (p->off || j.hi < j.threshold || t->inactive || t->paused) return 0;
+  if (p->off || load(&p->quiet) || j.hi < j.threshold || t->inactive || t->paused) return 0;
   if (j.lo < j.threshold) {
     add(&p->borderline, 1);
     return 0;
@@ -181,7 +182,7 @@ static void module_again(struct process *p, u32 number) {}
 static void module_comes(struct process *p, u8 *base, const u16 *path, u32 bytes) { note_calls(p, base, path, bytes); }
 static int start_mode(struct process *p) { return start_watch(p); }
 static void begin_thread(void) { watch_thread(state); }
-static void end_mode(struct process *p) { open_last(p), tell_last(p); }
+static void end_mode(struct process *p) { open_all(p), tell_last(p); }
 static int first_call(struct context *c, u64 at) { return 0; }
 
 /* free_threads frees the states of threads that have ended, but for the newest. Until then code that runs behind the end of
@@ -205,6 +206,7 @@ static void write_mode(struct process *p, int final) {
   if (final) return;
   if (!p->watch->own) unwatch_own(p->watch);
   tell(p, 0);
+  serve_control(p);
   watch_tick(p, now(p));
   if (p->ticks % 128 == 0) free_threads(p);
 }

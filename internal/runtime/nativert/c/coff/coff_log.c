@@ -244,7 +244,7 @@ enum { STATUS = LOG_TYPE_TRAILER, STATUS_SIZE = LOG_TRAILER_SIZE };
 /* write_status brings the first record up to date. */
 static void write_status(struct process *p) {
   u64 *f = (u64 *)(p->first + LOG_CHUNK_HEADER_SIZE), n = p->ticks;
-  u32 flags = (p->off ? LOG_TRAILER_OFF : 0) | (p->ended ? LOG_TRAILER_FINAL : 0);
+  u32 flags = (p->off || p->quiet ? LOG_TRAILER_OFF : 0) | (p->ended ? LOG_TRAILER_FINAL : 0);
   f[1] = now(p), f[2] = n, f[3] = p->blind, f[4] = p->late, f[5] = p->worst;
   f[6] = p->borderline, f[7] = p->slow, f[8] = p->dropped, f[9] = p->left_out;
   f[10] = p->threshold, f[11] = p->period, f[12] = p->low * 1000ull;
@@ -254,6 +254,24 @@ static void write_status(struct process *p) {
   ((u32 *)f)[1] = flags;
 }
 #endif
+
+/* put_setting writes settings. */
+static void put_setting(struct process *p, u64 time, const u64 *of) {
+  u64 record[LOG_SETTING_SIZE / 8] = {0, time, of[0], of[1], of[2]};
+  put_record(p, LOG_TYPE_SETTING, of[3] ? LOG_SETTING_OFF : 0, record, sizeof record, time);
+}
+
+/* put_settings writes those that changed since its last call, and in front of the first the earlier ones. */
+static void put_settings(struct process *p) {
+  enum { MOST = 1000 }; /* for a program that changes them endlessly */
+  u64 current[4] = {load(&p->threshold), p->period, p->rate, load(&p->quiet)}, *was = p->setting;
+  int same = current[0] == was[0] && current[1] == was[1] && current[2] == was[2] && current[3] == was[3];
+  if (!same && was[0] && p->settings < MOST) {
+    if (!p->settings++) put_setting(p, p->mono, was);
+    put_setting(p, now(p), current);
+  }
+  copy(was, current, sizeof current);
+}
 
 static void write_header(struct process *p, u8 *h) {
   copy(h, LOG_MAGIC, 8);
@@ -360,6 +378,7 @@ static int write_episode(struct process *p, struct thread *t, const u64 *f, u32 
     p->in_second++;
     note_description(t);
     if (!t->named) write_thread(p, t, time);
+    put_settings(p);
     put_record(p, LOG_TYPE_EPISODE, t->tid, f, size, time);
     note_episode(p, t, f);
     write_status(p);
@@ -373,6 +392,6 @@ static int write_episode(struct process *p, struct thread *t, const u64 *f, u32 
 /* look brings the log up to date; the clock's thread calls it. */
 static void look(struct process *p) {
   if (!take(p)) return;
-  if (begin_log(p)) write_status(p);
+  if (begin_log(p)) put_settings(p), write_status(p);
   give(p);
 }

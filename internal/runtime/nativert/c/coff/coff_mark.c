@@ -139,7 +139,7 @@ u64 __cairn_snapshot(u64 cfa) {
   u64 site = (u64)__builtin_return_address(0), number = 0;
   struct process *p = state;
   u32 error = last_error();
-  if (!p || p->off) return 0;
+  if (!p || is_quiet(p)) return 0;
   __cairn_pause();
   struct thread *t = begin(p);
   if (t) number = take_snapshot(p, t, site, cfa - ENTRY_BELOW_CFA), end(t);
@@ -198,13 +198,13 @@ static void channels_go(struct process *p, const struct module *m) {
     if ((u8 *)p->channel.set[i].from - m->base < m->size) p->channel.set[i].to = p->channel.set[i].from;
 }
 
-/* set_channels applies a word about channels, and reports whether it is one. */
-static int set_channels(struct process *p, const u16 *s) {
+/* set_channels applies a word about channels, or only checks it, and reports whether it is one. */
+static int set_channels(struct process *p, const u16 *s, int apply) {
   char word[256];
   u32 n = 0;
   for (; *s && *s != ',' && n < sizeof word - 1; s++) word[n++] = *s < 128 ? (char)*s : '?';
   word[n] = 0;
-  return n < sizeof word - 1 && __cairn_channel_word(p, word, 1);
+  return n < sizeof word - 1 && __cairn_channel_word(p, word, apply);
 }
 
 /* ---- callbacks ---- */

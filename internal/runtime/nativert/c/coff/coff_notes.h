@@ -6,7 +6,7 @@
 #define NONE ((u64)-1)
 #define barrier() __asm__ volatile("" ::: "memory")
 #define common_threshold(p) ((p)->threshold)
-#define is_quiet(p) ((p)->off)
+#define is_quiet(p) ((p)->off || (p)->quiet)
 
 static u64 __cairn_now(struct process *p) { return now(p); }
 

@@ -124,16 +124,16 @@ static void open_ended(struct process *p, const struct slow_call *c) {
   store(&f[ENDED], c->e);
 }
 
-/* open_last looks at all other threads, at the end of the process. */
-static void open_last(struct process *p) {
+/* open_all looks at all other threads at once. */
+static void open_all(struct process *p) {
   enum { TRIES = 50 };
   struct watch *k = p->watch;
   u64 pc;
-  if (!k || p->off || p->terminates || !lock_watch(k, TRIES)) return;
+  if (!k || is_quiet(p) || p->terminates || !lock_watch(k, TRIES)) return;
   for (struct watched *w = k->thread; w < k->thread + WATCHED; w++) {
     k->look_due = 0;
     if (!load(&w->tid) || w->tid == GetCurrentThreadId() || thread_ended(w->handle)) continue;
-    if (w->n && look_at(p, k, w, &pc)) open_found(p, k, w, w->still ? call_at(k, pc) : RAN);
+    if (w->n && look_at(p, k, w, &pc)) looked(p, k, w, pc);
   }
   store(&k->lock, 0);
 }

@@ -67,6 +67,7 @@ static void print_error(const u16 *what, const u16 *about) {
 #include "coff_why.c"
 #include "coff_judge.c"
 #include "coff_mark.c"
+#include "coff_control.c"
 #endif
 
 #include "coff_words.c"
@@ -153,6 +154,7 @@ static struct process *make_state(void) {
   p->threshold = 10 * MS, p->period = MS, p->rate = 100;
   p->trace.ring_chunks = (16ull << 20) / LOG_CHUNK_SIZE;
   read_environment(p);
+  if (p->quiet && !p->control.wanted) p->off = 1; /* for good */
   find_vectors(p);
   set_low(p);
   if (!start_mode(p)) {

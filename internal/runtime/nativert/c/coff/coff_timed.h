@@ -11,6 +11,7 @@
  *   coff_fiber.c    for how long stacks did not run
  *   coff_watch.c    what the clock's thread sees of the others: processor time, waits
  *   coff_open.c     calls that have not ended
+ *   coff_control.c  control while the program runs
  *   coff_why.c      why a call took long
  *   coff_tree.h     mode stacks: what the trees of calls, which are those of other systems, get from this one
  *   coff_tree.c     where inserted code comes to
@@ -146,7 +147,7 @@ struct process {
   u64 real, mono; /* the start */
   u64 threshold, period;
   u32 rate, low; /* low: inline threshold in us */
-  u8 off, ended, to_stderr, failed;
+  u8 off, quiet, ended, failed; /* quiet: off for now */
   u32 pid, tls, lock, threads;
   struct thread *newest; /* of those that have state in mode spike */
   struct watch *watch;   /* of mode spike */
@@ -188,7 +189,8 @@ struct process {
     char words[512]; /* for modules that are loaded later */
   } channel;
   struct {
-    u32 lock; /* of the channels */
+    u32 lock;  /* of the channels */
+    u8 wanted; /* a pipe is */
   } control;
   struct spikes *spikes; /* that the program is told of; 0: of none */
 
@@ -205,6 +207,8 @@ struct process {
   u16 dir[MAX_DIR], path[MAX_PATH];
   u32 modules, numbers;
   u64 removed;
+  u32 settings;   /* records of them */
+  u64 setting[4]; /* threshold, period, rate and quiet in the latest */
   struct module module[MODULES];
 };
 

@@ -3,6 +3,7 @@
 #define another __cairn_another
 #define append __cairn_append
 #define apply_word __cairn_apply_word
+#define asks __cairn_asks
 #define away __cairn_away
 #define begin __cairn_begin
 #define begin_change __cairn_begin_change
@@ -14,6 +15,7 @@
 #define call_at __cairn_call_at
 #define call_in __cairn_call_in
 #define callback __cairn_callback
+#define change __cairn_change
 #define channels_go __cairn_channels_go
 #define children __cairn_children
 #define clear __cairn_clear
@@ -23,6 +25,7 @@
 #define common __cairn_common
 #define complete __cairn_complete
 #define constructor __cairn_constructor
+#define control __cairn_control
 #define copy __cairn_copy
 #define cpu_ns __cairn_cpu_ns
 #define cpu_of __cairn_cpu_of
@@ -30,6 +33,7 @@
 #define create __cairn_create
 #define depth_left __cairn_depth_left
 #define depth_returned __cairn_depth_returned
+#define describe __cairn_describe
 #define drop __cairn_drop
 #define end __cairn_end
 #define end_change __cairn_end_change
@@ -37,6 +41,7 @@
 #define end_mode __cairn_end_mode
 #define end_open_calls __cairn_end_open_calls
 #define end_process __cairn_end_process
+#define end_word __cairn_end_word
 #define ends_word __cairn_ends_word
 #define enlarge __cairn_enlarge
 #define entered __cairn_entered
@@ -61,9 +66,11 @@
 #define give __cairn_give
 #define goes_on __cairn_goes_on
 #define gone_with __cairn_gone_with
+#define grant __cairn_grant
 #define halve __cairn_halve
 #define happens __cairn_happens
 #define has_clock __cairn_has_clock
+#define hear __cairn_hear
 #define hold_thread __cairn_hold_thread
 #define hooked_of __cairn_hooked_of
 #define ignored __cairn_ignored
@@ -106,6 +113,7 @@
 #define look_at __cairn_look_at
 #define look_at_exception __cairn_look_at_exception
 #define look_back __cairn_look_back
+#define looked __cairn_looked
 #define low_of __cairn_low_of
 #define lower __cairn_lower
 #define make __cairn_make
@@ -127,6 +135,7 @@
 #define new_tree __cairn_new_tree
 #define next __cairn_next
 #define next_node __cairn_next_node
+#define next_word __cairn_next_word
 #define node_at __cairn_node_at
 #define none __cairn_none
 #define note_calls __cairn_note_calls
@@ -135,6 +144,7 @@
 #define note_exception __cairn_note_exception
 #define note_wait __cairn_note_wait
 #define now __cairn_now_ns
+#define number_at __cairn_number_at
 #define number_ended __cairn_number_ended
 #define number_of_word __cairn_number_of_word
 #define of_arrived __cairn_of_arrived
@@ -149,14 +159,15 @@
 #define of_tree_leave __cairn_of_tree_leave
 #define of_tree_make __cairn_of_tree_make
 #define of_tree_switched __cairn_of_tree_switched
+#define open_all __cairn_open_all
 #define open_call __cairn_open_call
 #define open_ended __cairn_open_ended
 #define open_episode __cairn_open_episode
 #define open_found __cairn_open_found
 #define open_here __cairn_open_here
-#define open_last __cairn_open_last
 #define open_lasts __cairn_open_lasts
 #define open_left __cairn_open_left
+#define open_pipe __cairn_open_pipe
 #define open_record __cairn_open_record
 #define open_rule __cairn_open_rule
 #define optional __cairn_optional
@@ -164,6 +175,7 @@
 #define own_thread __cairn_own_thread
 #define own_word __cairn_own_word
 #define parent_of __cairn_parent_of
+#define part __cairn_part
 #define paused __cairn_paused
 #define place __cairn_place
 #define place_of __cairn_place_of
@@ -172,11 +184,17 @@
 #define print __cairn_print
 #define print_error __cairn_print_error
 #define put __cairn_put
+#define put_bytes __cairn_put_bytes
+#define put_channels __cairn_put_channels
 #define put_in_front __cairn_put_in_front
 #define put_number __cairn_put_number
+#define put_path __cairn_put_path
 #define put_record __cairn_put_record
+#define put_setting __cairn_put_setting
+#define put_settings __cairn_put_settings
 #define put_some __cairn_put_some
 #define put_text __cairn_put_text
+#define put_value __cairn_put_value
 #define query_thread __cairn_query_thread
 #define ran __cairn_ran
 #define read_environment __cairn_read_environment
@@ -203,6 +221,8 @@
 #define scaled __cairn_scaled
 #define seal __cairn_seal
 #define self __cairn_self
+#define serve __cairn_serve
+#define serve_control __cairn_serve_control
 #define set __cairn_set
 #define set_all __cairn_set_all
 #define set_channels __cairn_set_channels
@@ -211,6 +231,7 @@
 #define set_last_error __cairn_set_last_error
 #define set_low __cairn_set_low
 #define set_times __cairn_set_times
+#define set_words __cairn_set_words
 #define shared __cairn_shared
 #define show_low __cairn_show_low
 #define sink __cairn_sink
@@ -241,6 +262,7 @@
 #define time_of __cairn_time_of
 #define told_goes __cairn_told_goes
 #define too_long __cairn_too_long
+#define transfer __cairn_transfer
 #define tree_chunk __cairn_tree_chunk
 #define tree_now __cairn_tree_now
 #define trees_of __cairn_trees_of
@@ -258,6 +280,7 @@
 #define word_at __cairn_word_at
 #define word_length __cairn_word_length
 #define word_value __cairn_word_value
+#define words_of __cairn_words_of
 #define write_episode __cairn_write_episode
 #define write_header __cairn_write_header
 #define write_mode __cairn_write_mode

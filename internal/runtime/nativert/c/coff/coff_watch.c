@@ -246,6 +246,13 @@ static void note_wait(struct watch *k, struct watched *w, i64 call, u64 pc) {
       w->ring[r][i % SAMPLES].in = call;
 }
 
+/* looked notes where a thread is that was looked at. */
+static void looked(struct process *p, struct watch *k, struct watched *w, u64 pc) {
+  i64 call = w->still ? call_at(k, pc) : RAN;
+  if (w->still) note_wait(k, w, call, pc);
+  open_found(p, k, w, call);
+}
+
 /* ---- samples ---- */
 
 /* forget_thread makes room for another thread. */
@@ -285,17 +292,14 @@ static void sample(struct process *p, struct watch *k, struct watched *w, u64 ti
     store(&w->wait[(w->waits - 1) % WAITS].to, time);
     open_lasts(w, time);
   }
-  if (!is_due(p, k, w, time) || !look_at(p, k, w, &pc)) return;
-  i64 call = w->still ? call_at(k, pc) : RAN;
-  if (w->still) note_wait(k, w, call, pc);
-  open_found(p, k, w, call);
+  if (is_due(p, k, w, time) && look_at(p, k, w, &pc)) looked(p, k, w, pc);
 }
 
 /* watch_tick samples some threads. */
 static void watch_tick(struct process *p, u64 time) {
   struct watch *k = p->watch;
   u64 end;
-  if (!k || p->off || time < k->due || !lock_watch(k, 0)) return;
+  if (!k || is_quiet(p) || time < k->due || !lock_watch(k, 0)) return;
   for (u32 i = 0, done = 0; i < WATCHED && done < ROUND; i++) {
     struct watched *w = &k->thread[k->next++ % WATCHED];
     if (!load(&w->tid)) continue;

@@ -50,41 +50,77 @@ static int set(struct process *p, const u16 *s) {
 }
 #else
 static const u16 variable[] = u"CAIRN_SPIKE";
-static const u16 ignored[] = u" is not understood; ignored (threshold=10ms,period=1ms,rate=100,budget=16.7ms,channels=a+b,off)\n";
+static const u16 ignored[] = u" is not understood; ignored (threshold=10ms,period=1ms,rate=100,budget=16.7ms,channels=a+b,control,off)\n";
 
-/* set applies a word, and reports whether it is one. */
+/* number_at parses a number that ends a word; -1 if it is invalid. */
+static i64 number_at(const u16 *s) {
+  i64 n = *s >= '0' && *s <= '9' ? 0 : -1;
+  for (; *s >= '0' && *s <= '9' && n < 1 << 28; s++) n = n * 10 + (*s - '0');
+  return ends_word(s) ? n : -1;
+}
+
+/* change applies a word that is valid at any time, and reports whether it is one; unless apply is set, it only checks it. */
+static int change(struct process *p, const u16 *s, int apply) {
+  const u16 *v;
+  u64 n;
+  i64 rate;
+  if (((v = word_value(s, "off")) || (v = word_value(s, "on"))) && ends_word(v)) {
+    if (apply) store(&p->quiet, s[1] == 'f'), show_low(p, p->low);
+  } else if ((v = word_value(s, "threshold=")) && (n = time_of(v)) >= 10000) {
+    if (apply) store(&p->threshold, n), set_low(p);
+#if CAIRN_MODE == LOG_MODE_SPIKE
+  } else if ((v = word_value(s, "budget=")) && (n = time_of(v))) {
+    if (apply) store(&p->frames.budget, n);
+  } else if (set_channels(p, s, apply)) {
+    return 1;
+#endif
+  } else if ((v = word_value(s, "rate=")) && (rate = number_at(v)) >= 0) {
+    if (apply) p->rate = (u32)rate;
+  } else {
+    return 0;
+  }
+  return 1;
+}
+
+/* set applies a word of the environment, and reports whether it is one. */
 static int set(struct process *p, const u16 *s) {
   const u16 *v;
-  u64 n = 0;
-  if ((v = word_value(s, "off")) && ends_word(v)) p->off = 1;
-  else if ((v = word_value(s, "on")) && ends_word(v)) p->off = 0;
-  else if ((v = word_value(s, "threshold=")) && (n = time_of(v)) >= 10000) p->threshold = n;
-  else if ((v = word_value(s, "period=")) && (n = time_of(v)) >= 500000 && n <= SECOND) p->period = n;
+  u64 n;
+  if ((v = word_value(s, "period=")) && (n = time_of(v)) >= 500000 && n <= SECOND) p->period = n;
 #if CAIRN_MODE == LOG_MODE_SPIKE
-  else if ((v = word_value(s, "budget=")) && (n = time_of(v))) p->frames.budget = n;
-  else if (set_channels(p, s)) return 1;
+  else if ((v = word_value(s, "control")) && ends_word(v)) p->control.wanted = 1;
 #endif
-  else if ((v = word_value(s, "rate=")) && *v >= '0' && *v <= '9') {
-    for (; *v >= '0' && *v <= '9' && n < 1u << 28; v++) n = n * 10 + (u64)(*v - '0');
-    if (!ends_word(v)) return 0;
-    p->rate = (u32)n;
-  } else return 0;
+  else return change(p, s, 1);
   return 1;
+}
+#endif
+
+static const u16 *next_word(const u16 *s) {
+  while (!ends_word(s)) s++;
+  return *s ? s + 1 : s;
+}
+
+#if CAIRN_MODE == LOG_MODE_SPIKE
+/* set_words applies a list of words while the program runs. If one is invalid, it applies none and returns that one. */
+static u16 *set_words(struct process *p, u16 *words) {
+  for (const u16 *s = words; *s; s = next_word(s))
+    if (*s != ',' && !change(p, s, 0)) return (u16 *)s;
+  for (const u16 *s = words; *s; s = next_word(s))
+    if (*s != ',') change(p, s, 1);
+  return 0;
 }
 #endif
 
 /* set_all applies a list of words. */
 static void set_all(struct process *p, const u16 *s) {
   static u16 text[256];
-  while (*s) {
+  for (; *s; s = next_word(s)) {
     if (*s != ',' && !set(p, s)) {
       u16 *q = put(put(put(text, u"cairn: "), variable), u": ");
       for (u32 i = 0; !ends_word(s + i) && i < 100; i++) *q++ = s[i];
       q = put(q, ignored);
       print(text, (u32)(q - text));
     }
-    while (!ends_word(s)) s++;
-    if (*s) s++;
   }
 }
 
