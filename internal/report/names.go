@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
+
+	"github.com/cairnprof/cairn/internal/msname"
 )
 
 // Names converts symbol names to readable names. All data is keyed by symbol name, and names
@@ -22,7 +24,7 @@ const maxDemangled = 16 // power of two, bytes
 
 // Show returns the name to display for a symbol.
 func (n *Names) Show(symbol string) string {
-	if n.Mangled || len(symbol) < 2 || symbol[0] != '_' || isOperatorOfNothing(symbol) {
+	if n.Mangled || len(symbol) < 2 || symbol[0] != '_' && symbol[0] != '?' || isOperatorOfNothing(symbol) {
 		return Printable(symbol)
 	}
 	if s, ok := n.cache[symbol]; ok {
@@ -30,6 +32,19 @@ func (n *Names) Show(symbol string) string {
 	}
 	if n.cache == nil {
 		n.cache = map[string]string{}
+	}
+	s := Printable(n.demangled(symbol))
+	n.cache[symbol] = s
+	return s
+}
+
+// demangled returns the readable name of a symbol, or the symbol.
+func (n *Names) demangled(symbol string) string {
+	if symbol[0] == '?' {
+		if name, ok := msname.Demangle(symbol, n.Short); ok {
+			return name
+		}
+		return symbol
 	}
 	options := []demangle.Option{demangle.MaxLength(maxDemangled)}
 	if n.LLVM {
@@ -52,9 +67,7 @@ func (n *Names) Show(symbol string) string {
 	if name == symbol {
 		name = otherName(symbol)
 	}
-	s := Printable(wrapper + name)
-	n.cache[symbol] = s
-	return s
+	return wrapper + name
 }
 
 // withoutUnique removes the number that clang appends to local functions, so that profiles can

@@ -15,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
+	"github.com/cairnprof/cairn/internal/msname"
 	"github.com/cairnprof/cairn/internal/splitmix"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -170,6 +171,9 @@ func (o *Selection) wanted(name, source string) bool {
 		return true
 	}
 	texts := []string{name, demangle.Filter(name), source}
+	if text, ok := msname.Demangle(name, false); ok {
+		texts = append(texts, text)
+	}
 	if m := partName().FindStringSubmatch(name); m != nil { // it belongs to the group of its function
 		texts = append(texts, m[1], demangle.Filter(m[1]))
 	}

@@ -1,0 +1,1 @@
+// The C library has none for this size of pointers.
