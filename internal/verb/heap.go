@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	seldom  = 400      // percent of the live heap that is allocated before garbage is collected
-	smallGC = 24 << 20 // bytes of live heap up to which it is
+	seldom = 400      // percent of the live heap that is allocated before garbage is collected, at most
+	more   = 72 << 20 // bytes that are allocated before it is, beyond those that would be by default
 )
 
-// CollectSeldom collects garbage less often than by default while the heap is small: a command that reads some files and
-// ends takes a sixth of its time for it otherwise. It costs at most about 70 MB: with a larger heap, garbage is collected as
-// by default. What the user sets by GOGC or GOMEMLIMIT stays.
+// CollectSeldom collects garbage less often than by default: a command that reads some files and ends takes a sixth of its
+// time for it otherwise. It costs at most about 70 MB, so that a large heap is collected nearly as often as by default. What
+// the user sets by GOGC or GOMEMLIMIT stays.
 var CollectSeldom = sync.OnceFunc(collectSeldom)
 
 func collectSeldom() {
@@ -25,12 +25,16 @@ func collectSeldom() {
 	before := debug.SetGCPercent(seldom)
 	atEachCollection(func() (again bool) {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-		if metrics.Read(live); live[0].Value.Uint64() <= smallGC {
-			return true
-		}
-		debug.SetGCPercent(before)
-		return false
+		metrics.Read(live)
+		percent := percentOf(live[0].Value.Uint64(), before)
+		debug.SetGCPercent(percent)
+		return percent != before
 	})
+}
+
+// percentOf returns the percent of a live heap that is allocated before garbage is collected, in place of another one.
+func percentOf(live uint64, before int) int {
+	return min(seldom, before+int(100*more/max(live, 1)))
 }
 
 // atEachCollection calls do, on a goroutine of the runtime, after each garbage collection until it returns false.

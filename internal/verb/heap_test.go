@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestCollectSeldom keeps garbage for longer while the heap is small, and as by default when it is not.
+// TestCollectSeldom keeps garbage for longer while the heap is small, and less of it in proportion when it is not.
 func TestCollectSeldom(t *testing.T) {
 	t.Setenv("GOGC", "")
 	t.Setenv("GOMEMLIMIT", "")
@@ -22,10 +22,22 @@ func TestCollectSeldom(t *testing.T) {
 	if now := percent(); now != seldom {
 		t.Errorf("%d%% with a small heap", now)
 	}
-	large := make([]byte, 2*smallGC)
-	for i := 0; percent() != before; i++ {
+	large := make([]byte, 2*more)
+	for percent() == seldom {
 		runtime.GC() // its cleanups run some time after it
 		runtime.Gosched()
 	}
 	runtime.KeepAlive(large)
+}
+
+func TestPercentOf(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		live uint64
+		want int
+	}{{0, seldom}, {24 << 20, seldom}, {36 << 20, 300}, {72 << 20, 200}, {720 << 20, 110}, {1 << 40, 100}} {
+		if got := percentOf(c.live, 100); got != c.want {
+			t.Errorf("of %d bytes: %d, want %d", c.live, got, c.want)
+		}
+	}
 }

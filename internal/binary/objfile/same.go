@@ -7,27 +7,41 @@ import (
 	"strings"
 )
 
-// Same reports whether the files at two paths are one module, which may have been stripped in
-// between: their build ids are equal or, if neither has one, their bytes. A file that cannot
-// be read is none.
-func Same(a, b string) bool {
-	x, ok1 := openRegular(a)
-	y, ok2 := openRegular(b)
+// Identity is what tells a module from others.
+type Identity struct {
+	Path    string
+	BuildID string // in lower-case hexadecimal, "" if it has none
+}
+
+// Identify returns the identity of the module at a path, and whether there is one that can be read.
+func Identify(path string) (Identity, bool) {
+	f, ok := openRegular(path)
+	if !ok {
+		return Identity{}, false
+	}
+	defer f.Close()
+	i := Identity{Path: path}
+	if id, err := f.BuildID(); err == nil {
+		i.BuildID = id.String()
+	}
+	return i, true
+}
+
+// Same reports whether two files are one module, which may have been stripped in between: their build ids are equal or, if
+// neither has one, their bytes.
+func (i *Identity) Same(as *Identity) bool {
+	if i.BuildID != "" || as.BuildID != "" {
+		return i.BuildID == as.BuildID
+	}
+	x, ok1 := openRegular(i.Path)
+	y, ok2 := openRegular(as.Path)
 	if ok1 {
 		defer x.Close()
 	}
 	if ok2 {
 		defer y.Close()
 	}
-	if !ok1 || !ok2 {
-		return false
-	}
-	id, err1 := x.BuildID()
-	other, err2 := y.BuildID()
-	if err1 == nil || err2 == nil {
-		return err1 == nil && err2 == nil && id == other
-	}
-	return x.size == y.size && equalBytes(x, y)
+	return ok1 && ok2 && x.size == y.size && equalBytes(x, y)
 }
 
 // openRegular opens a module. A pipe or a device, which would wait or never end, is none.

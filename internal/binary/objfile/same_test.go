@@ -43,7 +43,9 @@ func TestSame(t *testing.T) {
 		{dir, with, false},
 		{with, filepath.Join(dir, "none"), false},
 	} {
-		if got := Same(c.a, c.b); got != c.want {
+		x, ok1 := Identify(c.a)
+		y, ok2 := Identify(c.b)
+		if got := ok1 && ok2 && x.Same(&y); got != c.want {
 			t.Errorf("%s and %s: %v", filepath.Base(c.a), filepath.Base(c.b), got)
 		}
 	}

@@ -14,7 +14,7 @@ func (b *binaries) files() unwind.Files {
 	f := unwind.Files{}
 	c := &sameFiles{known: map[string][]bool{}}
 	for _, p := range b.programs {
-		c.paths = append(c.paths, p.Path)
+		c.binaries = append(c.binaries, objfile.Identity{Path: p.Path, BuildID: p.BuildID})
 		f.Aliases = append(f.Aliases, aliases(p.Path))
 	}
 	f.Same = c.same
@@ -24,7 +24,7 @@ func (b *binaries) files() unwind.Files {
 // Modules returns the binaries at some paths as they may be mapped. Of one that cannot be read
 // the name is used.
 func Modules(paths []string) *mapped.Modules {
-	c := &sameFiles{known: map[string][]bool{}, paths: paths}
+	c := &sameFiles{known: map[string][]bool{}}
 	var list []mapped.Module
 	for _, path := range paths {
 		m := mapped.Module{Names: append([]string{filepath.Base(path)}, aliases(path)...)}
@@ -36,6 +36,7 @@ func Modules(paths []string) *mapped.Modules {
 			f.Close()
 		}
 		list = append(list, m)
+		c.binaries = append(c.binaries, objfile.Identity{Path: path, BuildID: m.BuildID})
 	}
 	return mapped.New(list, c.same)
 }
@@ -50,7 +51,7 @@ func aliases(path string) []string {
 
 // sameFiles compares files of this machine with the binaries.
 type sameFiles struct {
-	paths []string
+	binaries []objfile.Identity
 
 	mu    sync.Mutex
 	known map[string][]bool
@@ -65,9 +66,13 @@ func (c *sameFiles) same(path string, binary int) bool {
 	defer c.mu.Unlock()
 	is, ok := c.known[path]
 	if !ok {
-		is = make([]bool, len(c.paths))
-		for i := range is {
-			is[i] = len(c.known) < maxSameFiles && objfile.Same(path, c.paths[i])
+		is = make([]bool, len(c.binaries))
+		if len(c.known) < maxSameFiles {
+			if f, ok := objfile.Identify(path); ok {
+				for i := range is {
+					is[i] = f.Same(&c.binaries[i])
+				}
+			}
 		}
 		c.known[path] = is
 	}
