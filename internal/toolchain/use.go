@@ -120,8 +120,8 @@ func fillUse(ctx context.Context, tmp, self string, c Compiler, opts ShimOptions
 	if err := opts.setMachine(c.target(ctx, opts.Target)); err != nil {
 		return err
 	}
-	if opts.Prove && opts.Machine != machine.X86_64 {
-		return verb.Usagef("--prove supports x86-64 only")
+	if opts.Prove && opts.Machine != machine.X86_64 && (opts.Machine != machine.AArch64 || opts.Object != asm.ELF) {
+		return verb.Usagef("--prove with --use supports x86-64 and AArch64 ELF only")
 	}
 	if opts.Object == asm.COFF {
 		return os.WriteFile(filepath.Join(tmp, useWindows), nil, 0o644)

@@ -65,7 +65,7 @@ func splitAArch64(t *testing.T, profiles map[string]*prof.Module, want, compiler
 		dir := t.TempDir()
 		file, program := filepath.Join(dir, "use.mip"), filepath.Join(dir, filepath.Base(m.Module))
 		writeProfile(t, file, m)
-		argv := append([]string{"build", "--use", file, "--json", "--", compiler}, compile...)
+		argv := append([]string{"build", "--use", file, "--prove", "--json", "--", compiler}, compile...)
 		summary = output(t, command(t, cairn, append(argv, "-o", program)...))
 		if want == "" {
 			t.Fatal("the program has no answer to compare")

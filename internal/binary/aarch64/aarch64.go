@@ -136,6 +136,24 @@ func hint(number uint32) controlflow.Class {
 	return controlflow.Other
 }
 
+// FarBits returns the bits that hold the distance of an instruction that branches, loads, or computes an address, relative to
+// its own address.
+func (i Inst) FarBits() uint32 {
+	switch {
+	case i.is(0x7c000000, 0x14000000):
+		return 1<<26 - 1
+	case i.is(0x7e000000, 0x36000000):
+		return (1<<14 - 1) << 5
+	case i.narrow():
+		return (1<<9 - 1) << 5
+	case i.is(0x1f000000, 0x10000000): // adr, adrp
+		return 3<<29 | (1<<19-1)<<5
+	case i.compares(), i.is(0x3b000000, 0x18000000): // load literal
+		return (1<<19 - 1) << 5
+	}
+	return 0
+}
+
 // Distance returns the offset of the target of a direct branch from the instruction's address.
 func (i Inst) Distance() int64 {
 	switch {

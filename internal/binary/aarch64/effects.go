@@ -135,7 +135,13 @@ func (i Inst) Writes() uint32 {
 		return 0
 	case i.is(0x3a000000, 0x28000000) && i.Stores():
 		return 1 << i.Rn() // if it is updated
-	case i.Stores(), i.LoadsTwo():
+	case i.Stores():
+		return all
+	case i.is(0x3a000000, 0x28000000): // pairs
+		return 1<<i.Rd() | 1<<i.Second() | 1<<i.Rn()
+	case i.is(0x3b200000, 0x38000000): // with a constant of nine bits
+		return 1<<i.Rd() | 1<<i.Rn()
+	case i.LoadsTwo():
 		return all
 	}
 	return 1 << i.Rd()
@@ -149,5 +155,34 @@ func (i Inst) Moves() (from uint8, ok bool) {
 // LoadsWord reports whether the instruction loads 8 bytes into a general register.
 func (i Inst) LoadsWord() bool { return i.is(0xffc00000, 0xf9400000) }
 
+// StoresWord reports whether the instruction stores 8 bytes of the general register Rd at a constant offset from Rn.
+func (i Inst) StoresWord() bool { return i.is(0xffc00000, 0xf9000000) }
+
+// Pair returns the offset from register Rn of a load or store of a pair of registers, and its size in bytes.
+func (i Inst) Pair() (off, size int64, ok bool) {
+	scale := int64(4) << (i >> 31)
+	if i>>26&1 == 1 {
+		scale = 4 << (i >> 30)
+	}
+	return i.signed(15, 7) * scale, 2 * scale, i.is(0x3a000000, 0x28000000)
+}
+
 // LoadsIndexed reports whether the instruction loads 8 bytes from the sum of two registers.
 func (i Inst) LoadsIndexed() bool { return i.is(0xffe00c00, 0xf8600800) }
+
+// LoadsEntry reports whether the instruction loads 1, 2 or 4 bytes from the sum of two registers, as code for switch statements
+// does, and returns their number, and whether it extends 4 bytes as a signed number.
+func (i Inst) LoadsEntry() (width int, signed, ok bool) {
+	if i.is(0xffe00c00, 0xb8a00800) {
+		return 4, true, true
+	}
+	return 1 << (i >> 30), false, i>>30 < 3 && i.is(0x3fe00c00, 0x38600800)
+}
+
+// AddsEntry reports whether the instruction adds a register, or four times the register, to another one. It returns the former,
+// what it is multiplied by, and whether only its low bytes count, as a signed number.
+func (i Inst) AddsEntry() (reg uint8, times int, signed, ok bool) {
+	reg, shift := uint8(i>>16&31), i>>10&7
+	ok = (shift == 0 || shift == 2) && (i.is(0xffe0e000, 0x8b000000) || i.is(0xffe00000, 0x8b200000))
+	return reg, 1 << shift, i>>21&1 == 1 && i>>15&1 == 1, ok
+}

@@ -4,10 +4,13 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
+
+	"github.com/cairnprof/cairn/internal/binary/machine"
 )
 
-// Relocatable is an x86-64 object file as plain data, for comparing two objects.
+// Relocatable is an object file for x86-64 or AArch64 as plain data, for comparing two objects.
 type Relocatable struct {
+	Machine  machine.Kind
 	Sections []ObjectSection // by number; 0 is no section
 	Symbols  []ObjectSymbol  // of .symtab, by number; 0 is no symbol
 }
@@ -23,7 +26,7 @@ type ObjectSection struct {
 	Relocs []Reloc
 }
 
-// Reloc is a relocation, by the x86-64 ELF supplement.
+// Reloc is a relocation, by the ELF supplement of its machine.
 type Reloc struct {
 	Off    uint64 // of the field, in its section
 	Type   uint32
@@ -49,10 +52,10 @@ func OpenRelocatable(path string) (*Relocatable, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if f.elf.Type != elf.ET_REL || f.elf.Machine != elf.EM_X86_64 {
-		return nil, fmt.Errorf("%s: not an object file of x86-64", path)
+	if of := f.Machine(); f.elf.Type != elf.ET_REL || f.elf.word != 8 || of != machine.X86_64 && of != machine.AArch64 {
+		return nil, fmt.Errorf("%s: not an object file of x86-64 or AArch64", path)
 	}
-	o := &Relocatable{Sections: make([]ObjectSection, len(f.elf.Sections))}
+	o := &Relocatable{Machine: f.Machine(), Sections: make([]ObjectSection, len(f.elf.Sections))}
 	total := uint64(0)
 	for i, s := range f.elf.Sections {
 		to := &o.Sections[i]

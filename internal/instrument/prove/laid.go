@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/binary/controlflow"
+	kinds "github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
-	"github.com/cairnprof/cairn/internal/binary/x86"
 )
 
 // Problem: in an object that is laid out by a profile the instructions of a function are in another order, some in
@@ -51,6 +51,7 @@ type laidOut struct {
 	work     []pairOf
 	frames   [2][]laidFrame // ascending
 	endless  map[place]bool // functions of a itself that do not return
+	tables   *distanceTables
 }
 
 // laidSegment is the code of a from one symbol to the next.
@@ -124,6 +125,9 @@ func (l *laidOut) run() {
 		}
 	}
 	l.bases = l.findTables()
+	if l.a.Machine == kinds.AArch64 {
+		l.findDistances()
+	}
 	l.startSymbols()
 	l.compareData()
 	for _, r := range l.later {
@@ -133,6 +137,9 @@ func (l *laidOut) run() {
 		next := l.work[len(l.work)-1]
 		l.work = l.work[:len(l.work)-1]
 		l.correspond(next)
+	}
+	if l.tables != nil {
+		l.tables.judge()
 	}
 }
 
@@ -226,7 +233,7 @@ func (l *laidOut) startSymbols() {
 // A stop is where control goes from a place, behind jumps and padding.
 type stop struct {
 	place
-	in    x86.Inst
+	in    insn
 	out   bool // nothing follows, or the next function does
 	loop  bool // jumps that lead in a circle
 	known bool // the instruction is
@@ -249,11 +256,11 @@ func (l *laidOut) follow(n int, p place) stop {
 		if p.off == int64(len(data)) || !first && l.ends[n][p] {
 			return stop{place: p, out: true}
 		}
-		in, err := x86.Decode(data[p.off:])
+		in, err := o.decode(data[p.off:])
 		switch {
 		case err != nil:
 			return stop{place: p}
-		case in.Class == controlflow.Nop || in.Class == controlflow.Landing: // run into, it has no effect
+		case in.idle():
 			p.off += int64(in.Len)
 			first = false
 			continue
@@ -268,11 +275,11 @@ func (l *laidOut) follow(n int, p place) stop {
 }
 
 // branch returns where a direct branch leads.
-func (o *object) branch(p place, in x86.Inst) (target, bool) {
+func (o *object) branch(p place, in insn) (target, bool) {
 	rel := o.within(p.section, p.off, in.Len)
 	switch len(rel) {
 	case 0:
-		return target{place: place{p.section, int64(in.Target(uint64(p.off)))}}, true
+		return target{place: place{p.section, in.leads(p.off)}}, true
 	case 1:
 		t, ok := o.target(rel[0], p.off+int64(in.Len)-int64(rel[0].Off))
 		return t, ok && relative(rel[0].Type)
@@ -280,19 +287,26 @@ func (o *object) branch(p place, in x86.Inst) (target, bool) {
 	return target{}, false
 }
 
-// lands reports whether a place is a target of indirect branches.
-func (o *object) lands(p place) bool {
+// landing returns the instruction that makes a place a target of indirect branches. ok is false if there is none.
+func (o *object) landing(p place) (in insn, ok bool) {
 	if p.section <= 0 || p.section >= len(o.Sections) || p.off < 0 || p.off >= int64(len(o.Sections[p.section].Data)) {
-		return false
+		return in, false
 	}
-	in, err := x86.Decode(o.Sections[p.section].Data[p.off:])
-	return err == nil && in.Class == controlflow.Landing
+	in, err := o.decode(o.Sections[p.section].Data[p.off:])
+	return in, err == nil && in.Class == controlflow.Landing
+}
+
+// losesLanding reports whether a is a target of indirect branches, and b is none, or one of others.
+func (l *laidOut) losesLanding(a, b place) bool {
+	x, ok := l.a.landing(a)
+	y, also := l.b.landing(b)
+	return ok && !(also && x.word == y.word)
 }
 
 // correspond compares a pair of places.
 func (l *laidOut) correspond(w pairOf) {
 	x, y := l.follow(0, w.a), l.follow(1, w.b)
-	if w.far && l.a.lands(w.a) && !l.b.lands(w.b) {
+	if w.far && l.losesLanding(w.a, w.b) {
 		l.differ(cmp.Or(w.from, l.at(w.a)), "%s leads to %#x, which is no target of indirect branches in the other layout", w.what, w.a.off)
 	}
 	if l.seen[[2]place{x.place, y.place}] {
@@ -389,7 +403,7 @@ func (l *laidOut) sameJumps(s *segment, w pairOf, y stop) bool {
 		was = f.rowAt(w.a.off)
 	}
 	for p := w.b; p != y.place; {
-		in, err := x86.Decode(l.b.Sections[p.section].Data[p.off:])
+		in, err := l.b.decode(l.b.Sections[p.section].Data[p.off:])
 		if err != nil {
 			return false
 		}

@@ -19,7 +19,12 @@ import (
 // lay returns text with a part of its blocks moved away, and the others in another order, at random.
 func lay(t *testing.T, text []byte, seed uint64, share float64) []byte {
 	t.Helper()
-	u, err := isa.Parse(text, kinds.X86_64)
+	return layFor(t, kinds.X86_64, text, seed, share)
+}
+
+func layFor(t *testing.T, of kinds.Kind, text []byte, seed uint64, share float64) []byte {
+	t.Helper()
+	u, err := isa.Parse(text, of)
 	if err != nil {
 		t.Fatal(err)
 	}

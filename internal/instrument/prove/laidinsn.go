@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/cairnprof/cairn/internal/binary/controlflow"
+	kinds "github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
@@ -24,7 +25,7 @@ func (l *laidOut) compare(s *segment, x, y stop) {
 
 // follows adds what follows an instruction. Behind a call that does not return is anything.
 func (l *laidOut) follows(s *segment, x stop, next, tnext place) {
-	if x.in.Class.IsCall() && l.follow(0, next).out {
+	if x.in.Class.IsCall() && (l.ends[0][next] || l.follow(0, next).out) {
 		return
 	}
 	l.push(s, "what follows the instruction", x.off, next, tnext)
@@ -34,7 +35,7 @@ func (l *laidOut) follows(s *segment, x stop, next, tnext place) {
 func (l *laidOut) compareBranch(s *segment, x, y stop, next, tnext place) {
 	to, okA := l.a.branch(x.place, x.in)
 	tto, okB := l.b.branch(y.place, y.in)
-	inverted := inverts(x.in, y.in)
+	inverted := x.in.inverts(y.in)
 	switch {
 	case !okA || !okB:
 		l.unknown(s, "the branch at %#x refers to something unknown", x.off)
@@ -43,7 +44,7 @@ func (l *laidOut) compareBranch(s *segment, x, y stop, next, tnext place) {
 		l.push(s, "the branch", x.off, to.place, tnext)
 		l.push(s, "what follows the branch", x.off, next, tto.place)
 		return
-	case x.in.Class != y.in.Class, x.in.Class == controlflow.Conditional && (x.in.IsLoop() != y.in.IsLoop() || x.in.Opcode&0xf != y.in.Opcode&0xf), to.name != tto.name:
+	case !x.in.branchesAs(y.in), to.name != tto.name:
 		l.differ(s, "the branch at %#x is another one at %#x", x.off, y.off)
 		return
 	case to.name == "":
@@ -60,6 +61,9 @@ func (l *laidOut) compareBranch(s *segment, x, y stop, next, tnext place) {
 
 // sameInstruction compares two instructions that are not direct branches, and adds the places they refer to.
 func (l *laidOut) sameInstruction(s *segment, x, y stop) bool {
+	if l.a.Machine == kinds.AArch64 {
+		return l.sameWord(s, x, y)
+	}
 	if x.in.Len != y.in.Len {
 		l.differ(s, "the instruction at %#x is another one at %#x", x.off, y.off)
 		return false

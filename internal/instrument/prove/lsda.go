@@ -170,3 +170,50 @@ func (t *typeTable) typeAt(s *strings.Builder, number int64) error {
 	s.WriteString(" " + t.object.describe(to))
 	return nil
 }
+
+// handlers are the exception tables of a pair of functions.
+type handlers struct{ a, b *lsda }
+
+// readHandlers reads the tables of a pair of functions.
+func (p *prover) readHandlers(a, b *frame) *handlers {
+	x, errA := p.a.lsda(a)
+	y, errB := p.b.lsda(b)
+	switch {
+	case errA != nil:
+		p.unknown(nil, "the exception table of the code at %#x: %v", a.start.off, errA)
+		return nil
+	case errB != nil:
+		p.differ(nil, "the exception table of the code at %#x with probes: %v", a.start.off, errB)
+		return nil
+	}
+	if x.pads != nil || y.pads != nil {
+		p.unknown(nil, "the exception table of the code at %#x: landing pads are relative to another address", a.start.off)
+		return nil
+	}
+	return &handlers{x, y}
+}
+
+// compareHandlers compares the landing pads and handlers of an instruction's exceptions.
+func (p *prover) compareHandlers(c *code, s *segment, a, b *frame, h *handlers) {
+	for at := max(s.a.lo, a.start.off); at < min(s.a.hi, a.start.off+a.size); at++ {
+		if !c.works(at) {
+			continue
+		}
+		x, y := h.a.site(at-a.start.off), h.b.site(int64(c.twin[at])-1-b.start.off)
+		if (x == nil) != (y == nil) {
+			p.differ(s, "an exception at %#x has another handler with probes", at)
+			return
+		}
+		if x == nil {
+			continue
+		}
+		if (x.pad == 0) != (y.pad == 0) || x.actions != y.actions {
+			p.differ(s, "an exception at %#x has another handler with probes", at)
+			return
+		}
+		if x.pad != 0 && !c.leads(x.pad+a.start.off, y.pad+b.start.off) {
+			p.differ(s, "an exception at %#x goes to %#x, and with probes elsewhere", at, x.pad+a.start.off)
+			return
+		}
+	}
+}

@@ -1,6 +1,6 @@
 // Package prove checks that an object with probes has the same effect as the object without them. It does not
 // depend on how the probes were placed: it decodes the two objects that the assembler made and compares them.
-// Objects are for x86-64.
+// Objects with probes are for x86-64; layouts (see Layouts) also for AArch64.
 //
 // An object is proved function by function:
 //
@@ -81,7 +81,8 @@ type prover struct {
 	// By section: places in data that code refers to, where tables begin; and places in code that data refers
 	// to. Both are ascending offsets of a.
 	bases, interior map[int][]int64
-	parts           map[string][]codeSegment // of each function, see indirect
+	parts           map[string][]codeSegment       // of each function, see indirect
+	uneven          func(section int, a, b []byte) // what is done about other contents of data; nil: they are a difference
 	probes          int
 	insns           int
 }
@@ -200,7 +201,7 @@ func newObject(r *objfile.Relocatable) *object {
 		s := &r.Sections[i]
 		// The order of the table is the assembler's.
 		sort.SliceStable(s.Relocs, func(i, k int) bool { return s.Relocs[i].Off < s.Relocs[k].Off })
-		s.Relocs = slices.DeleteFunc(s.Relocs, func(r objfile.Reloc) bool { return r.Type == relNone })
+		s.Relocs = slices.DeleteFunc(s.Relocs, func(r objfile.Reloc) bool { return r.Type == relNone || r.Type == relOldNone })
 		o.relocs[i] = make(map[uint64]*objfile.Reloc, len(s.Relocs))
 		for k := range s.Relocs {
 			o.relocs[i][s.Relocs[k].Off] = &s.Relocs[k]

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 
+	kinds "github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
@@ -23,12 +25,32 @@ const (
 	relREXGOT    = 42
 )
 
+// Types of relocations, by the ELF for the Arm 64-bit Architecture. All are greater than those of x86-64.
+const (
+	relOldNone   = 256
+	relAbs64     = 257
+	relAbs16     = 259
+	relPrel64    = 260
+	relPrel32    = 261
+	relPrel16    = 262
+	relLiteral   = 273 // of a load
+	relAdr       = 274
+	relAddLow    = 277
+	relTestBr    = 279
+	relCondBr    = 280
+	relJump26    = 282
+	relCall26    = 283
+	firstAArch64 = relOldNone
+)
+
 func sprint(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 
 // fieldSize returns the bytes of the field of a relocation.
 func fieldSize(kind uint32) int64 {
 	switch kind {
-	case rel64, relPC64, 16, 17, 18, 25, 27, 28, 29, 30, 31: // those of 8 bytes
+	case relAbs16, relPrel16:
+		return 2
+	case relAbs64, relPrel64, rel64, relPC64, 16, 17, 18, 25, 27, 28, 29, 30, 31: // those of 8 bytes
 		return 8
 	}
 	return 4
@@ -42,13 +64,22 @@ func sameKind(a, b uint32) bool {
 			return relPC32
 		case relGOTPCRELX, relREXGOT:
 			return relGOTPCREL
+		case relJump26:
+			return relCall26
 		}
 		return k
 	}
 	return norm(a) == norm(b)
 }
 
-func relative(kind uint32) bool { return kind == relPC32 || kind == relPLT32 || kind == relPC64 }
+// relative reports whether a field holds the distance to its target.
+func relative(kind uint32) bool {
+	switch kind {
+	case relPC32, relPLT32, relPC64, relPrel64, relPrel32, relPrel16, relLiteral, relAdr, relTestBr, relCondBr, relJump26, relCall26:
+		return true
+	}
+	return false
+}
 
 // within returns the relocations in a range of a section.
 func (o *object) within(section int, off int64, size uint8) []*objfile.Reloc {
@@ -68,7 +99,7 @@ type target struct {
 }
 
 // target resolves a relocation; adjust is the number of bytes between the field and the end of its instruction,
-// if it is relative to that.
+// if it is relative to that, as on x86-64.
 func (o *object) target(r *objfile.Reloc, adjust int64) (target, bool) {
 	if int64(r.Symbol) >= int64(len(o.Symbols)) {
 		return target{}, false
@@ -78,7 +109,7 @@ func (o *object) target(r *objfile.Reloc, adjust int64) (target, bool) {
 		return target{name: s.Name, place: place{-1, r.Addend}}, true
 	}
 	off := int64(s.Value) + r.Addend
-	if relative(r.Type) {
+	if relative(r.Type) && r.Type < firstAArch64 {
 		off += adjust
 	}
 	return target{place: place{s.Section, off}}, true
@@ -147,7 +178,11 @@ func (p *prover) compareData() {
 			clear(y[a.Off:end])
 			p.comparePointer(i, a, b)
 		}
-		if !bytes.Equal(x, y) {
+		switch {
+		case bytes.Equal(x, y):
+		case p.uneven != nil:
+			p.uneven(i, x, y)
+		default:
 			p.differ(nil, "section %s has other contents", s.Name)
 		}
 	}
@@ -198,9 +233,7 @@ func (p *prover) findBases() map[int][]int64 {
 	for _, c := range p.order {
 		for i := range p.a.Sections[c.a].Relocs {
 			r := &p.a.Sections[c.a].Relocs[i]
-			// A lea has its ModRM byte before the field. A load from a fixed place in a table, as of its first
-			// entry, does not begin a table.
-			if r.Off < 2 || r.Off > uint64(len(c.dataA)) || c.dataA[r.Off-2] != 0x8d {
+			if !p.a.takesAddress(c.dataA, r) {
 				continue
 			}
 			t, ok := p.a.target(r, 4)
@@ -210,6 +243,16 @@ func (p *prover) findBases() map[int][]int64 {
 		}
 	}
 	return sorted(out)
+}
+
+// takesAddress reports whether the instruction of a relocation computes an address. A load from a fixed place in a table, as of
+// its first entry, does not begin a table.
+func (o *object) takesAddress(code []byte, r *objfile.Reloc) bool {
+	if o.Machine == kinds.AArch64 {
+		return r.Type == relAddLow || r.Type == relAdr
+	}
+	const lea = 0x8d // before its ModRM byte and the field
+	return r.Off >= 2 && r.Off <= uint64(len(code)) && code[r.Off-2] == lea
 }
 
 // findInterior returns the places in code that data sections refer to, for jumps; the room for patching before
@@ -259,7 +302,8 @@ func named(o *object) []*objfile.ObjectSymbol {
 	var out []*objfile.ObjectSymbol
 	for i := range o.Symbols {
 		s := &o.Symbols[i]
-		if i > 0 && !s.Names && !bytes.HasPrefix([]byte(s.Name), []byte("__cairn_")) {
+		mapping := o.Machine == kinds.AArch64 && strings.HasPrefix(s.Name, "$") // says what is code
+		if i > 0 && !s.Names && !mapping && !strings.HasPrefix(s.Name, "__cairn_") {
 			out = append(out, s)
 		}
 	}
