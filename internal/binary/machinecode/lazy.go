@@ -1,6 +1,7 @@
 package machinecode
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/binary/controlflow"
@@ -134,6 +135,75 @@ func (s *Set) ReadAll(b *Binary) {
 		t := &b.texts[i]
 		s.read(b, t, 0, uint64(len(t.data)))
 	}
+}
+
+// ReadJumpsTo disassembles the code of a lazy set that may have direct jumps to some ranges of a binary: wherever the bytes of
+// one are, instruction or not. To search for these takes a tenth of the time that it takes to disassemble all.
+func (s *Set) ReadJumpsTo(b *Binary, ranges []*Range) {
+	if !s.on || len(ranges) == 0 {
+		return
+	}
+	all := span{lo: ranges[0].Lo, hi: ranges[0].Hi}
+	for _, r := range ranges {
+		all.lo, all.hi = min(all.lo, r.Lo), max(all.hi, r.Hi)
+	}
+	if all.hi-all.lo > maxInstructions { // of damaged debug information
+		s.ReadAll(b)
+		return
+	}
+	for i := range b.texts {
+		t := &b.texts[i]
+		eachDistance(t.data, all.lo-t.addr, all.hi-t.addr, func(at int, to uint64) {
+			if jumpsBy(t.data, at) && slices.ContainsFunc(ranges, func(r *Range) bool { return to+t.addr-r.Lo < r.Hi-r.Lo }) {
+				s.read(b, t, uint64(max(0, at-MaxLen)), uint64(at))
+			}
+		})
+	}
+	const near = 1 << 7 // distances of one byte
+	for _, r := range ranges {
+		s.Read(b, &Range{Lo: r.Lo - min(r.Lo, near+MaxLen), Hi: r.Hi + near})
+	}
+}
+
+const sizeOfDistance = 4
+
+// eachDistance calls do for all offsets of code at which there is a distance of four bytes to [lo, hi) from what follows it,
+// with the offset to which it is.
+func eachDistance(code []byte, lo, hi uint64, do func(at int, to uint64)) {
+	// Modulo 1<<32, of five offsets at once: this takes a quarter of the time of a search for opcodes, of which there are many.
+	begin, size := uint32(sizeOfDistance-lo), uint32(hi-lo)
+	at, found := 0, func(at int) {
+		distance := int32(binary.LittleEndian.Uint32(code[at:]))
+		do(at, uint64(int64(at)+sizeOfDistance+int64(distance)))
+	}
+	for ; at+8 <= len(code); at += 5 {
+		word := binary.LittleEndian.Uint64(code[at:])
+		for k := range 5 {
+			if uint32(word)+begin < size {
+				found(at + k)
+			}
+			word >>= 8
+			begin++
+		}
+	}
+	for ; at+sizeOfDistance <= len(code); at++ {
+		if binary.LittleEndian.Uint32(code[at:])+begin < size {
+			found(at)
+		}
+		begin++
+	}
+}
+
+// jumpsBy reports whether the bytes before a distance of four bytes are the opcode of a direct jump of x86-64.
+func jumpsBy(code []byte, distance int) bool {
+	switch {
+	case distance >= 1 && code[distance-1] == 0xe9: // jmp
+		return true
+	case distance < 2:
+		return false
+	}
+	first, second := code[distance-2], code[distance-1]
+	return first == 0x0f && second&0xf0 == 0x80 || first == 0xc7 && second == 0xf8 // jcc, xbegin
 }
 
 // at returns the instruction of a lazy set at an offset in a section, External if there is none.

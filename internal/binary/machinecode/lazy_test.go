@@ -1,8 +1,10 @@
 package machinecode
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
@@ -87,4 +89,87 @@ func compareLazy(t *testing.T, all, few *Set) {
 			t.Errorf("%d jumps, and when all is read %d", len(lists[1]), len(lists[0]))
 		}
 	}
+}
+
+// TestReadJumpsTo checks for random code that no jump to a function is missing, and that not all code is read for it.
+func TestReadJumpsTo(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(5, 6))
+	read, pieces := 0, 0
+	kinds := map[byte]int{}
+	for range 20 {
+		p := randomJumps(r)
+		all, err := NewSet(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range all.Binaries()[0].Ranges() {
+			few, err := NewLazySet(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			to := few.Binaries()[0].Ranges()[k]
+			few.ReadJumpsTo(few.Binaries()[0], []*Range{&to})
+			want := jumpsTo(all, &to)
+			if got := jumpsTo(few, &to); !slices.Equal(got, want) {
+				t.Fatalf("jumps to %#x: at %#x, want %#x", to.Lo, got, want)
+			}
+			for _, at := range want {
+				kinds[p.Code[0].Data[at-p.Code[0].Addr]]++
+			}
+			for _, piece := range few.Binaries()[0].texts[0].pieces {
+				if pieces++; piece.read {
+					read++
+				}
+			}
+		}
+	}
+	if read > pieces/3 {
+		t.Errorf("%d of %d pieces were read", read, pieces)
+	}
+	for _, first := range []byte{0xe9, 0x0f, 0xc7, 0xeb, 0x74, 0x2e} {
+		if kinds[first] < 10 {
+			t.Errorf("only %d jumps begin with %#x", kinds[first], first)
+		}
+	}
+}
+
+// randomJumps returns a program of functions that jump to each other, also to the middle, between bytes of any kind.
+func randomJumps(r *rand.Rand) *objfile.Program {
+	const base, functions, size = 0x401000, 40, 100
+	text := make([]byte, functions*size)
+	for i := range text {
+		text[i] = byte(r.Uint32())
+	}
+	p := &objfile.Program{Path: "prog", Segments: []objfile.Segment{{Addr: base, Size: uint64(len(text)), Offset: 0x1000, Exec: true}}}
+	for f := range functions {
+		begin := f*size + r.IntN(20)
+		p.Symbols = append(p.Symbols, objfile.TableSymbol{Symbol: objfile.Symbol{Name: strconv.Itoa(f), Addr: base + uint64(begin), Size: uint64((f+1)*size - begin)}, Func: true, Section: 1})
+		at := begin
+		for range r.IntN(6) {
+			at += copy(text[at:], []string{"\xe9", "\x0f\x85", "\xc7\xf8", "\x2e\xe9"}[r.IntN(4)]) + 4
+			binary.LittleEndian.PutUint32(text[at-4:], uint32(r.IntN(len(text))-at))
+		}
+		if r.IntN(2) == 0 {
+			at = (f+1)*size - 2 - r.IntN(3)
+			copy(text[at:], []string{"\xeb", "\x74"}[r.IntN(2)])
+			text[at+1] = byte(r.IntN(128))
+		}
+	}
+	last := text[len(text)-20:]
+	copy(last, slices.Repeat([]byte{0x90}, len(last)))
+	last[15] = 0xe9
+	binary.LittleEndian.PutUint32(last[16:], -uint32(r.IntN(len(text))))
+	p.Code = []objfile.CodeSection{{Name: ".text", Index: 1, Addr: base, Data: text}}
+	return p
+}
+
+// jumpsTo are the addresses of the jumps of a set that leave their range to another one.
+func jumpsTo(s *Set, to *Range) (out []uint64) {
+	for _, r := range s.LeavingJumps() {
+		if addr, ok := s.Target(r); ok && addr >= to.Lo && addr < to.Hi {
+			out = append(out, s.Address(r))
+		}
+	}
+	return out
 }

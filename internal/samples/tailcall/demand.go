@@ -12,31 +12,48 @@ import (
 //
 // Choice: a graph of a lazy set has the functions on stacks, those that they call directly, where addresses of functions may
 // be called those whose address they take, and all that tail calls lead to from there: what a search forward meets. An answer
-// that depends on more is discarded: then more code is read, and it is asked for again. In the end that is all of a module.
+// that depends on more is discarded: then more code is read, and it is asked for again. The functions that jump to one are
+// those where the bytes of such a jump are. Where an answer depends on all jumps to computed addresses, all code is read.
 
 // known is what a graph has of a lazy set. It is nil where the graph has all.
 type known struct {
 	functions []bool                  // whose tail calls are known, and those of all that they lead to
-	modules   []bool                  // of which all functions are
+	callers   []bool                  // of which the functions that jump to them are known, and those that jump to these
+	near      []bool                  // around which code was read
+	modules   []bool                  // of which all functions are known
+	searches  []int                   // of modules, for callers
 	taken     map[function][]function // by functions of callers, see addressed
-	widths    map[function]int        // how much code around a function was read, as an index of widths
-	wanted    []function              // around which an answer depends on more
+	from, to  []function              // whose tail calls and whose callers an answer depends on
 	all       bool                    // it depends on all code
 }
 
-// widths are the bytes of code that are read before and after a function, before all of its module is. Jumps to a function
-// to which no pointer leads are mostly in the same source file.
-var widths = [...]uint64{1 << 15, 1 << 19}
+const (
+	// around is the number of bytes before and after a function that are read first: one that jumps to it, if there is any,
+	// is mostly of the same source file.
+	around = 1 << 15
+	// maxSearches is the number of times that the code of a module is searched for jumps before it is read.
+	maxSearches = 8
+)
 
-// want notes that an answer depends on the callers of a function.
-func (g *Graph) want(f function) {
-	if k := g.known; k != nil && !k.modules[g.pieces[f][0].binary] {
-		k.wanted = append(k.wanted, f)
+// wantFrom notes that an answer depends on where tail calls lead to from a function.
+func (g *Graph) wantFrom(f function) {
+	if k := g.known; k != nil && !k.functions[f] && !k.modules[g.pieces[f][0].binary] {
+		k.from = append(k.from, f)
+	}
+}
+
+// wantTo notes that an answer depends on the functions from which tail calls lead to one.
+func (g *Graph) wantTo(f function) {
+	if k := g.known; k != nil && !k.callers[f] && !k.modules[g.pieces[f][0].binary] && !slices.Contains(k.to, f) {
+		k.to = append(k.to, f)
 	}
 }
 
 // lacks reports whether an answer depends on code that was not read.
-func (g *Graph) lacks() bool { return g.known != nil && (g.known.all || len(g.known.wanted) > 0) }
+func (g *Graph) lacks() bool {
+	k := g.known
+	return k != nil && (k.all || len(k.from)+len(k.to) > 0)
+}
 
 // OnDemand infers as Full and Brief do, from a lazy set.
 type OnDemand struct {
@@ -47,7 +64,8 @@ type OnDemand struct {
 // NewOnDemand returns an inferrer for stacks without branches.
 func NewOnDemand(code *machinecode.Set, stacks []unwind.Moment) *OnDemand {
 	g := newGraph(code, nil)
-	g.known = &known{functions: make([]bool, g.count), modules: make([]bool, len(code.Binaries())), widths: map[function]int{}, taken: map[function][]function{}}
+	modules := len(code.Binaries())
+	g.known = &known{functions: make([]bool, g.count), callers: make([]bool, g.count), near: make([]bool, g.count), modules: make([]bool, modules), searches: make([]int, modules), taken: map[function][]function{}}
 	g.follow(g.met(stacks))
 	g.connect()
 	d := &OnDemand{g, NewFull(g, nil)}
@@ -77,27 +95,74 @@ func (d *OnDemand) Infer(stack []machinecode.Ref, i int) (jumps []machinecode.Re
 // widen reads what the last answer depended on.
 func (g *Graph) widen() {
 	k := g.known
-	for i, b := range g.code.Binaries() {
-		if k.all && !k.modules[i] {
-			k.modules[i] = true
-			g.code.ReadAll(b)
+	for i := range k.modules {
+		if k.all {
+			g.readModule(i)
 		}
 	}
-	for _, f := range k.wanted {
-		p := g.pieces[f][0]
-		b := g.code.Binaries()[p.binary]
-		switch n := k.widths[f]; {
-		case k.modules[p.binary]:
-		case n < len(widths):
-			k.widths[f]++
-			g.code.Read(b, &machinecode.Range{Lo: p.rng.Lo - min(p.rng.Lo, widths[n]), Hi: p.rng.Hi + widths[n]})
-		default:
-			k.modules[p.binary] = true
-			g.code.ReadAll(b)
-		}
+	for _, f := range k.from {
+		k.functions[f] = true
 	}
-	k.wanted, k.all = nil, false
-	g.connect()
+	g.follow(k.from)
+	far := slices.DeleteFunc(k.to, g.readAround)
+	if len(far) == 0 {
+		g.connect()
+	}
+	g.readCallers(far)
+	k.from, k.to, k.all = nil, nil, false
+}
+
+// readAround reads the code around a function, and reports whether it had not been read.
+func (g *Graph) readAround(f function) bool {
+	if g.known.near[f] {
+		return false
+	}
+	g.known.near[f] = true
+	p := g.pieces[f][0]
+	g.code.Read(g.code.Binaries()[p.binary], &machinecode.Range{Lo: p.rng.Lo - min(p.rng.Lo, around), Hi: p.rng.Hi + around})
+	return true
+}
+
+// readModule reads all functions of a module.
+func (g *Graph) readModule(i int) {
+	if !g.known.modules[i] {
+		g.known.modules[i] = true
+		g.code.ReadAll(g.code.Binaries()[i])
+	}
+}
+
+// readCallers reads the functions from which tail calls lead to some.
+func (g *Graph) readCallers(to []function) {
+	k := g.known
+	for len(to) > 0 {
+		ranges := make([][]*machinecode.Range, len(k.modules))
+		for _, f := range to {
+			k.callers[f] = true
+			for _, p := range g.pieces[f] {
+				ranges[p.binary] = append(ranges[p.binary], p.rng)
+			}
+		}
+		for i, r := range ranges {
+			if len(r) == 0 || k.modules[i] {
+				continue
+			}
+			if k.searches[i]++; k.searches[i] > maxSearches {
+				g.readModule(i)
+			} else {
+				g.code.ReadJumpsTo(g.code.Binaries()[i], r)
+			}
+		}
+		g.connect()
+		var next []function
+		for _, f := range to {
+			for _, c := range g.all.in[f] {
+				if !k.callers[c] && !slices.Contains(next, c) {
+					next = append(next, c)
+				}
+			}
+		}
+		to = next
+	}
 }
 
 // renew forgets what depends on the edges of the graph, which has more of them now. Earlier answers did not depend on these.

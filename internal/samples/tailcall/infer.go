@@ -204,7 +204,7 @@ func (f *Full) byComputed(from, to function) verdict {
 	var a answer
 	reached := f.all.edges.reached(from)
 	if slices.ContainsFunc(reached, func(r function) bool { return len(f.graph.computed[r]) > 0 }) {
-		f.graph.want(to)
+		f.graph.wantTo(to)
 	}
 	for _, r := range reached {
 		for _, at := range f.graph.computed[r] {

@@ -154,7 +154,7 @@ func (w *world) early(callees []function, t target, of gap, brief bool) verdict 
 	reach := w.known.reaching(to).reach
 	pointed := func() bool {
 		if !slices.ContainsFunc(w.members(target{}), reach.has) {
-			w.graph.want(to)
+			w.graph.wantTo(to)
 			return false
 		}
 		return w.anywhere()
@@ -162,8 +162,8 @@ func (w *world) early(callees []function, t target, of gap, brief bool) verdict 
 	// A jump to where any pointer may refer to makes a second path, as each of those functions may be entered by another.
 	leads := slices.ContainsFunc(callees, reach.has)
 	if !direct && (!leads || len(callees) == 1) {
-		w.graph.want(to)
-		w.graph.want(callees[0])
+		w.graph.wantTo(to)
+		w.graph.wantFrom(callees[0])
 	}
 	switch {
 	case len(callees) > 1:
