@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -18,6 +19,8 @@ func (o *ShimOptions) androidLacks(target string) string {
 		return "--prove supports x86-64 only"
 	case !o.Mode.Timed():
 		return ""
+	case o.Machine == machine.Arm:
+		return fmt.Sprintf("mode %v for Android supports AArch64 only: use a mode that records, such as full", o.Mode)
 	case o.Runtime != "":
 		return fmt.Sprintf("--shared-runtime is not supported in mode %v for Android: its loader gives the libraries of an app nothing from elsewhere", o.Mode)
 	case o.Flight:

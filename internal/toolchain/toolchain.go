@@ -331,8 +331,10 @@ func (o *ShimOptions) lacks(c Compiler, target string) string {
 		return "--prove supports x86-64 only"
 	case o.Machine != machine.Arm:
 		return ""
-	case o.Mode.Timed():
-		return fmt.Sprintf("mode %v supports x86-64 and AArch64 only: for Armv7 use a mode that records, such as full", o.Mode)
+	case o.Mode == prof.ModeTrace && o.Depth > 0:
+		return "--depth of mode trace supports x86-64 and AArch64 only: leave it out, or leave functions out with --skip"
+	case o.Mode.Timed() && o.Mode != prof.ModeTrace:
+		return fmt.Sprintf("mode %v supports x86-64 and AArch64 only: for Armv7 use mode trace, whose log has all calls, or a mode that records, such as full", o.Mode)
 	}
 	return ""
 }
@@ -441,7 +443,7 @@ func buildRuntime(ctx context.Context, tmp string, src sources, c Compiler, opts
 			return err
 		}
 		members = append(members, names(objects)...)
-		if opts.Android { // libraries have the runtime themselves
+		if opts.Android || opts.Machine == machine.Arm { // libraries have the runtime themselves, or that of the executable
 			return build.archive(ctx, filepath.Join(tmp, archiveName), members)
 		}
 		if members, err = build.addHost(ctx, tmp, members); err != nil {

@@ -26,6 +26,7 @@ func TestArmGolden(t *testing.T) {
 			{Mode: prof.ModeCount, Atomic: true},
 			{Mode: prof.ModeFull},
 			{Mode: prof.ModeBlockOrder},
+			{Mode: prof.ModeTrace},
 		} {
 			unit, err := isa.Parse(src, machine.Arm)
 			if err != nil {
@@ -48,6 +49,6 @@ func FuzzArm(f *testing.F) {
 	f.Add([]byte("\t.type f, %function\nf:\n\tpush {r4, lr}\n\tmov r4, r0\n.L1:\n\tcbz r0, .L1\n\ttbb [pc\n\t.byte (.L1-.L2)/2\n\tldr\n\tldm sp!\n\t.ltorg\n\tadr\n\tvldr\n\tpop {-}\n"))
 	f.Add([]byte("\t.thumb\n\t.type f, %function\nf:\n.L1:\n\taddls pc, pc, r0\n.L2:\n\tb .L1\n\t.handlerdata\n\t.fnend\n\t.fnend\n\t.syntax divided\n@ 0 \"\" 2\n\tldrd r0, .L2\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		rewriteTwice(t, src, machine.Arm, []probe.Options{{Mode: prof.ModeCover}, {Mode: prof.ModeBlock}, {Mode: prof.ModeFull, Atomic: true}, {Mode: prof.ModeBlockOrder}})
+		rewriteTwice(t, src, machine.Arm, []probe.Options{{Mode: prof.ModeCover}, {Mode: prof.ModeBlock}, {Mode: prof.ModeFull, Atomic: true}, {Mode: prof.ModeBlockOrder}, {Mode: prof.ModeTrace}})
 	})
 }

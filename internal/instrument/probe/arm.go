@@ -54,17 +54,6 @@ func nearLabel(area, at int) string {
 // armAsm writes instructions of one of the two states.
 type armAsm struct{ thumb bool }
 
-// address returns code that sets a register to an address, with a label of its own. It does not change the
-// flags.
-func (a armAsm) address(reg, what, label string) string {
-	ahead, add := "8", "\tadd\t"+reg+", pc, "+reg+"\n"
-	if a.thumb {
-		ahead, add = "4", "\tadd\t"+reg+", pc\n"
-	}
-	from := what + "-(" + label + "+" + ahead + "))\n"
-	return "\tmovw\t" + reg + ", #:lower16:(" + from + "\tmovt\t" + reg + ", #:upper16:(" + from + label + ":\n" + add
-}
-
 // near returns the address of a record, or of the byte before one.
 func near(rec position) string {
 	at := max(rec.off, 0)
@@ -103,7 +92,7 @@ func oddBefore(flag position) position { return position{flag.area, (flag.off - 
 
 // setFlag returns code that sets a flag with one register.
 func (a armAsm) setFlag(reg string, flag position) string {
-	return a.address(reg, near(oddBefore(flag)), recordLabel(flag)) + storeFlag(reg, flag)
+	return arm.Address(a.thumb, reg, near(oddBefore(flag)), recordLabel(flag)) + storeFlag(reg, flag)
 }
 
 // storeFlag returns the store of a flag, with a register that has oddBefore.

@@ -197,7 +197,7 @@ func armNeeds(o *Options, p *entryProbe) int {
 func (a armAsm) literal(p *entryProbe, reg, what string) string {
 	label := recordLabel(p.rec)
 	if !a.thumb || !p.r.armShort(p.f) {
-		return a.address(reg, what, label)
+		return arm.Address(a.thumb, reg, what, label)
 	}
 	at := ".Lcairn_w" + strconv.Itoa(p.number)
 	p.r.literal = "\t.balign\t4\n" + at + ":\n\t.word\t" + what + "-(" + label + "+4)\n"

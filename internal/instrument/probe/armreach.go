@@ -50,10 +50,18 @@ type armReach struct {
 
 // reachArm makes the edits that keep all references of fn in reach, or returns false.
 func (r *Rewriter) reachArm(fn *asm.Function, implied [][]int, places *armBlocks) bool {
-	return r.reachFragments(fn, implied, armBytes, places.size, r.reachArmFragment)
+	return r.reachFragments(fn, implied, armBytes, places.size, func(f *asm.Fragment, inserted []asm.Pad) (edits []Edit, ok bool) {
+		edits, r.spans[f], ok = r.ReachArm(f, inserted)
+		return edits, ok
+	})
 }
 
-func (r *Rewriter) reachArmFragment(f *asm.Fragment, inserted []asm.Pad) ([]Edit, bool) {
+// armUnknown is the maximum size of a fragment with something of unknown size.
+const armUnknown = 1 << 30
+
+// ReachArm returns the edits for a fragment with its insertions, and its maximum size then. It is not ok if something cannot be
+// kept in reach.
+func (r *Rewriter) ReachArm(f *asm.Fragment, inserted []asm.Pad) (edits []Edit, size int, ok bool) {
 	a := &armReach{r: r, f: f, grown: map[int]bool{}, wide: map[*arm.CaseTable]bool{}, labels: map[string]int{}}
 	for _, l := range arm.Of(f).Places {
 		a.labels[l.Name] = l.At
@@ -63,20 +71,23 @@ func (r *Rewriter) reachArmFragment(f *asm.Fragment, inserted []asm.Pad) ([]Edit
 		a.lay(inserted)
 		for i := range f.Lines {
 			if !a.line(&f.Lines[i]) {
-				return nil, false
+				return nil, 0, false
 			}
 		}
 		for _, c := range arm.Of(f).Cases {
 			if !a.cases(c) {
-				return nil, false
+				return nil, 0, false
 			}
 		}
 	}
-	if a.layout.odd && (len(a.grown) > 0 || len(f.Lines) > 0 && a.layout.sum[len(a.layout.size)] > armReachFloat) {
-		return nil, false
+	size = a.layout.sum[len(a.layout.size)]
+	if a.layout.odd && (len(a.grown) > 0 || len(f.Lines) > 0 && size > armReachFloat) {
+		return nil, 0, false
 	}
-	r.spans[f] = a.layout.sum[len(a.layout.size)]
-	return a.edits(), true
+	if a.layout.odd {
+		size = armUnknown
+	}
+	return a.edits(), size, true
 }
 
 // lay computes the greatest offset of everything.
@@ -338,11 +349,11 @@ func (a *armReach) instead(word string, ops [][]byte) string {
 	case word == "cbnz":
 		return "\tcbz\t" + reg + ", " + label + "\n\tb\t" + target + "\n" + label + ":\n"
 	case word == "adr":
-		return code.address(reg, target, label)
+		return arm.Address(code.thumb, reg, target, label)
 	case word == "ldrd":
-		return code.address(reg, target, label) + "\tldrd\t" + reg + ", " + string(ops[1]) + ", [" + reg + "]\n"
+		return arm.Address(code.thumb, reg, target, label) + "\tldrd\t" + reg + ", " + string(ops[1]) + ", [" + reg + "]\n"
 	case strings.HasPrefix(word, "vldr"):
-		return code.push(false, "r3") + code.address("r3", target, label) + "\t" + word + "\t" + reg + ", [r3]\n" + code.pop(false, "r3")
+		return code.push(false, "r3") + arm.Address(code.thumb, "r3", target, label) + "\t" + word + "\t" + reg + ", [r3]\n" + code.pop(false, "r3")
 	}
-	return code.address(reg, target, label) + "\t" + word + "\t" + reg + ", [" + reg + "]\n"
+	return arm.Address(code.thumb, reg, target, label) + "\t" + word + "\t" + reg + ", [" + reg + "]\n"
 }

@@ -216,6 +216,11 @@ func (r *Rewriter) Insert(at int, parts ...string) {
 	r.Edits = append(r.Edits, Edit{at: at, text: []byte(strings.Join(parts, ""))})
 }
 
+// Replace puts text in place of the bytes of the source from an offset on.
+func (r *Rewriter) Replace(at, bytes int, text string) {
+	r.Edits = append(r.Edits, Edit{at: at, text: []byte(text), drop: bytes})
+}
+
 func (r *Rewriter) NewLabel() string {
 	r.label++
 	return ".Lcairn_x" + strconv.Itoa(r.label)

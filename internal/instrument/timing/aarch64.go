@@ -71,9 +71,9 @@ func (aarch64Timing) isTail(t *timer, b *body, i int) (tail, known bool) {
 	return true, true
 }
 
-func (aarch64Timing) conditional(in *bodyInsn) bool { return in.word[0] == 'b' }
-
-func (aarch64Timing) jump(target []byte) string { return "b\t" + string(target) }
+func (aarch64Timing) conditional(in *bodyInsn) (exit, bool) {
+	return exit{leave: "b\t" + string(in.target), cond: in.word}, in.word[0] == 'b' && len(in.target) > 0
+}
 
 // movesStack needs no check here: such a function is recognized by the registers that it saves, those of an
 // exception.
@@ -410,11 +410,11 @@ func (m aarch64Timing) eventPlace(t *timer, pushed int, stub *stubText) string {
 	return aarch64Local + "\tldr\tx17, [x16]\n" + t.ifNone("x17", full) + "\tadd\tx17, x17, 8\n\ttst\tx17, 0xffff\n\tb.eq\t" + full + "\n" + back + ":\n\tstr\tx17, [x16]\n"
 }
 
-func (m aarch64Timing) leaveMark(t *timer, kind int, stub *stubText) string {
+func (m aarch64Timing) leaveMark(t *timer, kind, _ int, stub *stubText) string {
 	return m.eventPlace(t, 0, stub) + "\tstur\twzr, [x17, -8]\n\tmov\tw16, " + strconv.Itoa(kind) + "\n\tstur\tw16, [x17, -4]\n"
 }
 
-func (m aarch64Timing) stackMark(t *timer, kind int, stub *stubText) string {
+func (m aarch64Timing) stackMark(t *timer, kind, _ int, stub *stubText) string {
 	return m.eventPlace(t, 0, stub) + "\tmov\tx16, sp\n\tlsr\tx16, x16, 4\n\tstur\tw16, [x17, -8]\n\tmov\tw16, " + strconv.Itoa(kind) +
 		"\n\tstur\tw16, [x17, -4]\n"
 }

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/isa/arm"
 )
 
 // Problem: in mode stacks the current node of a thread is wrong where control does not come from an exit: at
@@ -162,7 +164,11 @@ func (t *timer) scanPads() {
 	beside := map[string]string{} // a label of clang's that marks a place -> the block's
 	last := ""                    // label of a block, nothing after it yet
 	for line := range bytes.Lines(t.Unit.Src) {
-		s := asm.ParseLine(bytes.TrimRight(line, "\r\n"))
+		line = bytes.TrimRight(line, "\r\n")
+		if t.Unit.Kind == machine.Arm {
+			line = arm.Code(line)
+		}
+		s := asm.ParseLine(line)
 		switch {
 		case s.Kind == asm.LineLabel:
 			name := string(s.Word)

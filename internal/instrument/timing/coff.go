@@ -280,7 +280,7 @@ func (t *timer) coffBody(b *body) {
 		t.coffTrace(b)
 		return
 	}
-	t.Insert(b.frags[0].Probe, t.on.entry(t, b.live))
+	t.Insert(b.frags[0].Probe, t.measuring().entry(t, b.live))
 	for _, a := range t.arrivals(b) {
 		f := t.frameAt(a.at)
 		if f == nil || a.changed || a.away {

@@ -52,7 +52,8 @@ type bodyInsn struct {
 type exit struct {
 	insn  int    // the instruction that leaves
 	leave string // its text in a stub
-	cond  string // the mnemonic of a conditional tail call, or ""
+	cond  string // the mnemonic of the jump to the code of a conditional exit, or ""
+	whole bool   // that code replaces the instruction, which may be in an IT block of Armv7
 	keep  regSet // which of r10 and r11 it needs
 }
 
@@ -204,19 +205,21 @@ func (t *timer) visitCall(b *body, in *bodyInsn) {
 	}
 }
 
-// visitConditional adds the exit of a conditional branch to another function.
+// visitConditional adds the exit of a conditional branch to another function, or of a conditional return.
 func (t *timer) visitConditional(b *body, i int) {
 	in := &b.insns[i]
 	name := t.Unit.Machine.Callee(in.target)
+	e, ok := t.on.conditional(in)
 	switch {
-	case in.word == "xbegin":
-	case in.flow == asm.FlowShort || name == "" || in.target[0] == '*' || !t.on.conditional(in):
+	case in.word == "xbegin", ok && e.cond == "":
+	case in.flow == asm.FlowShort || !ok || name == "" && len(in.target) > 0:
 		b.refuse(RefuseForm)
 	case asm.IsLocal([]byte(name)) && t.aliases[name] == "":
 		b.refuse(RefuseElsewhere)
 	default:
-		in.effect.callee, in.effect.tail = name, true
-		b.exits = append(b.exits, exit{insn: i, leave: t.on.jump(in.target), cond: in.word})
+		in.effect.callee, in.effect.tail = name, name != ""
+		e.insn = i
+		b.exits = append(b.exits, e)
 	}
 }
 

@@ -60,15 +60,15 @@ const (
 // flightEntry plans the entry of b: its stamp, and its event.
 func (t *timer) flightEntry(b *body) {
 	f := b.frags[0]
-	id, entry, stubs := t.on.flightEntry(t, b)
+	id, entry, stubs := t.measuring().flightEntry(t, b)
 	t.Insert(f.Label, id+":\n")
 	t.Insert(f.Probe, entry)
 	at, unwound := stubPlace(t.Unit.Src, f.End)
 	t.Insert(at, t.stubUnwind(f, at, unwound), stubs)
 	if unwound {
-		t.Insert(at, t.on.rowEnd(t, f, at)) // stubs of exits follow, with a row of their own
+		t.Insert(at, t.measuring().rowEnd(t, f, at)) // stubs of exits follow, with a row of their own
 	}
 	for _, a := range t.arrivals(b) {
-		t.Insert(a.at, t.on.flightArrive())
+		t.Insert(a.at, t.measuring().flightArrive())
 	}
 }

@@ -3,6 +3,7 @@ package timing
 import (
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // timing is the machine-dependent part of the timed modes: how functions are left, and the inserted code.
@@ -19,10 +20,9 @@ type timing interface {
 	isReturn(in *bodyInsn) bool
 	// isTail reports whether an indirect jump leaves the body, if that is known.
 	isTail(t *timer, b *body, i int) (tail, known bool)
-	// conditional reports whether an exit in the form of a conditional branch can be timed.
-	conditional(in *bodyInsn) bool
-	// jump returns the jump to a target.
-	jump(target []byte) string
+	// conditional returns the exit that an instruction is under a condition, which has none if it stays in the body. It is
+	// not ok for an exit that cannot be timed.
+	conditional(in *bodyInsn) (e exit, ok bool)
 	// movesStack reports whether an instruction before an exit sets the stack pointer to that of another frame.
 	movesStack(in *bodyInsn) bool
 	// scratch reports whether a register, as unwind directives name it, is one that calls may change.
@@ -33,6 +33,23 @@ type timing interface {
 	// reach makes the edits that keep the targets of b's branches in reach over the insertions, or returns
 	// false.
 	reach(t *timer, b *body) bool
+	// again returns code for an arrival that runs only if a call has returned again.
+	again(t *timer, a arrival, code string) string
+
+	// record returns the code of an event of mode trace; it adds out-of-line code to the stub.
+	record(t *timer, e traceEvent, b *body, stub *stubText) string
+	// stackMark returns the code of an event beside a call at an offset that changes the stack.
+	stackMark(t *timer, kind, at int, stub *stubText) string
+	// leaveMark returns the code of an event beside a call at an offset that leaves the stack and does not return.
+	leaveMark(t *timer, kind, at int, stub *stubText) string
+	// tailSwitch returns code in front of a jump that leaves the function for one that changes the stack: it calls that and
+	// returns, as control does not come back here otherwise. It is "" where the jump has to stay.
+	tailSwitch(t *timer, in *bodyInsn, record func(kind int) string, stub *stubText) string
+}
+
+// measuring is the timing of machines that have all modes. Armv7 has mode trace only.
+type measuring interface {
+	timing
 	// row returns the unwind directives for stubs at an offset after f: they run in the
 	// state of a function's entry.
 	row(t *timer, f *asm.Fragment, at int) string
@@ -53,18 +70,6 @@ type timing interface {
 	// tailCall returns code in front of a jump that leaves the function for one that suspends its stack: it calls that, and
 	// the routines around it. It is "" where the jump has to stay.
 	tailCall(t *timer, in *bodyInsn) string
-	// again returns code for an arrival that runs only if a call has returned again.
-	again(t *timer, a arrival, code string) string
-
-	// record returns the code of an event of mode trace; it adds out-of-line code to the stub.
-	record(t *timer, e traceEvent, b *body, stub *stubText) string
-	// stackMark returns the code of an event beside a call that changes the stack.
-	stackMark(t *timer, kind int, stub *stubText) string
-	// leaveMark returns the code of an event beside a call that leaves the stack and does not return.
-	leaveMark(t *timer, kind int, stub *stubText) string
-	// tailSwitch returns code in front of a jump that leaves the function for one that changes the stack: it calls that and
-	// returns, as control does not come back here otherwise. It is "" where the jump has to stay.
-	tailSwitch(t *timer, in *bodyInsn, record func(kind int) string, stub *stubText) string
 
 	// Mode stacks.
 	treeEntry(t *timer, live regSet, slot int, id, back string) string
@@ -76,8 +81,14 @@ type timing interface {
 	treeLeave(t *timer, at, ends int) string
 }
 
-// Supports reports whether the timed modes support a machine.
-func Supports(kind machine.Kind) bool { return timings[kind] != nil }
+// measuring returns the timing of a machine that has all modes.
+func (t *timer) measuring() measuring { return t.on.(measuring) }
+
+// Supports reports whether a timed mode supports a machine.
+func Supports(kind machine.Kind, mode prof.Mode) bool {
+	_, all := timings[kind].(measuring)
+	return all || timings[kind] != nil && mode == prof.ModeTrace
+}
 
 // timings are the machines that the timed modes support.
-var timings = map[machine.Kind]timing{machine.X86_64: x86Timing{}, machine.AArch64: aarch64Timing{}}
+var timings = map[machine.Kind]timing{machine.X86_64: x86Timing{}, machine.AArch64: aarch64Timing{}, machine.Arm: armTiming{}}

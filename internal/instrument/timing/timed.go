@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/prof"
@@ -159,6 +160,10 @@ func (t *timer) isCOFF() bool { return t.Unit.Object == asm.COFF }
 // hide makes the names of the runtime hidden.
 func (t *timer) hide() {
 	if t.Opts.Mode == prof.ModeTrace {
+		if t.Unit.Kind == machine.Arm {
+			t.Tail = append(t.Tail, "\t.hidden\t"+armEvent+"\n\t.hidden\t"+armStack+"\n\t.hidden\t"+armLeft+"\n"...)
+			return
+		}
 		t.Tail = append(t.Tail, "\t.hidden\t"+TraceFull+"\n\t.hidden\t"+timedLocal+"\n\t.hidden\t"+tracer+"\n"...)
 		if t.Opts.Depth > 0 {
 			t.Tail = append(t.Tail, "\t.hidden\t"+traceDeeper+"\n\t.hidden\t"+traceUpper+"\n\t.hidden\t"+traceLeaves+"\n\t.hidden\t"+traceReturns+"\n"...)
@@ -233,32 +238,32 @@ func (t *timer) body(b *body) {
 	if t.Opts.Flight {
 		t.flightEntry(b)
 	} else {
-		t.Insert(b.frags[0].Probe, t.on.entry(t, b.live))
+		t.Insert(b.frags[0].Probe, t.measuring().entry(t, b.live))
 	}
 	if t.Opts.Entered {
 		t.Insert(b.frags[0].Probe, "\tcall\t__cairn_entered\n")
 	}
 	for _, a := range t.arrivals(b) {
-		t.Insert(a.at, t.on.arrive(t, a))
+		t.Insert(a.at, t.measuring().arrive(t, a))
 		if a.away {
 			t.switches = true
-			t.Insert(a.call, t.on.inFrame(t, timedSuspends, a.call))
-			t.Insert(a.at, t.on.inFrame(t, timedResumes, a.at))
+			t.Insert(a.call, t.measuring().inFrame(t, timedSuspends, a.call))
+			t.Insert(a.at, t.measuring().inFrame(t, timedResumes, a.at))
 		} else if a.changed {
 			t.switches = true
-			t.Insert(a.at, t.on.inFrame(t, timedComes, a.at))
+			t.Insert(a.at, t.measuring().inFrame(t, timedComes, a.at))
 		}
 	}
 	for i := range b.insns {
 		if in := &b.insns[i]; leavesStack(in) && in.flow == asm.FlowCall {
 			t.switches = true
-			t.Insert(in.at, t.on.inFrame(t, timedSuspends, in.at)+t.on.inFrame(t, timedLeaves, in.at))
+			t.Insert(in.at, t.measuring().inFrame(t, timedSuspends, in.at)+t.measuring().inFrame(t, timedLeaves, in.at))
 		}
 	}
 	leaves := departures(b)
 	for _, at := range slices.Sorted(maps.Keys(leaves)) {
 		t.departs = true
-		t.Insert(at, t.on.inFrame(t, leaves[at], at))
+		t.Insert(at, t.measuring().inFrame(t, leaves[at], at))
 	}
 	for i, f := range b.frags {
 		t.fragment(b, i, f)
@@ -269,6 +274,11 @@ func (t *timer) body(b *body) {
 func (t *timer) insertExit(at int, e *exit, code string) (stub string) {
 	if e.cond == "" {
 		t.Insert(at, code)
+		return ""
+	}
+	if e.whole {
+		leaves, stays := t.NewLabel(), t.NewLabel()
+		t.Replace(at, t.lineEnd(at)-at, "\t"+e.cond+"\t"+leaves+"\n\tb\t"+stays+"\n"+leaves+":\n"+code+"\t"+e.leave+"\n"+stays+":\n")
 		return ""
 	}
 	side := t.NewLabel()
@@ -290,19 +300,19 @@ func (t *timer) fragment(b *body, i int, f *asm.Fragment) {
 		stubOf := func(leave string) string {
 			if slow[leave] == "" {
 				slow[leave] = t.NewLabel()
-				stubs = append(stubs, slow[leave]+":\n"+t.on.slow(leave, unwound)...)
+				stubs = append(stubs, slow[leave]+":\n"+t.measuring().slow(leave, unwound)...)
 			}
 			return slow[leave]
 		}
 		t.unwinding = f.Unwind
 		if in.effect.tail && e.cond == "" && (suspends(in.effect.callee) || leavesStack(in)) {
-			if code := t.on.tailCall(t, in); code != "" {
+			if code := t.measuring().tailCall(t, in); code != "" {
 				t.switches = true
-				t.Insert(in.at, code+t.on.exit(t, 0, stubOf("ret"))+"\tret\n")
+				t.Insert(in.at, code+t.measuring().exit(t, 0, stubOf("ret"))+"\tret\n")
 			}
 		}
 		to := stubOf(e.leave)
-		stubs = append(stubs, t.insertExit(in.at, e, t.on.exit(t, e.keep, to))...)
+		stubs = append(stubs, t.insertExit(in.at, e, t.measuring().exit(t, e.keep, to))...)
 	}
 	if len(stubs) == 0 {
 		return
@@ -316,7 +326,7 @@ func (t *timer) stubUnwind(f *asm.Fragment, at int, unwound bool) string {
 	if !unwound {
 		return ""
 	}
-	return t.on.row(t, f, at)
+	return t.measuring().row(t, f, at)
 }
 
 // fragmentAt returns the fragment that an offset is in, nil if it is in none.

@@ -63,6 +63,7 @@ type traceEvent struct {
 	id   string // label of the body
 	kind int
 	keep regSet // registers that its code preserves
+	at   int    // offset of its place
 }
 
 // traceBody plans the code of one body in mode trace.
@@ -75,32 +76,14 @@ func (t *timer) traceBody(b *body) {
 	for i, f := range b.frags {
 		stubs[i].at, stubs[i].unwound = stubPlace(t.Unit.Src, f.End)
 	}
-	t.Insert(b.frags[0].Probe, t.on.record(t, traceEvent{id: id, kind: wire.EventEnter}, b, &stubs[0]))
-	for k := range b.exits {
-		e := &b.exits[k]
-		in := &b.insns[e.insn]
-		stub := &stubs[in.frag]
-		t.unwinding = b.frags[in.frag].Unwind
-		if in.effect.tail && e.cond == "" && changesStack(in.effect.callee) {
-			t.Insert(in.at, t.on.tailSwitch(t, in, func(kind int) string { return t.on.record(t, traceEvent{id: id, kind: kind}, b, stub) }, stub))
-		}
-		kind := wire.EventExit
-		if in.effect.tail {
-			kind = wire.EventTailExit
-		}
-		code := t.on.record(t, traceEvent{id, kind, e.keep}, b, stub)
-		stub.code = append(stub.code, t.insertExit(in.at, e, code)...)
-		if e.cond == "" && leavesStack(in) {
-			t.Insert(in.at, t.leaveCall(in.at, stub))
-		}
-	}
+	t.Insert(b.frags[0].Probe, t.on.record(t, traceEvent{id: id, kind: wire.EventEnter, at: b.frags[0].Probe}, b, &stubs[0]))
 	for k := range b.insns {
 		if in := &b.insns[k]; leavesStack(in) && in.flow == asm.FlowCall {
 			stub := &stubs[in.frag]
 			t.unwinding = b.frags[in.frag].Unwind
 			end := t.lineEnd(in.at)
 			t.Insert(in.at, t.leaveCall(in.at, stub))
-			t.Insert(end, t.on.leaveMark(t, wire.EventResume, stub)+t.depth(traceReturns, end)) // it has failed
+			t.Insert(end, t.on.leaveMark(t, wire.EventResume, end, stub)+t.depth(traceReturns, end)) // it has failed
 		}
 	}
 	for _, a := range t.arrivals(b) {
@@ -109,12 +92,30 @@ func (t *timer) traceBody(b *body) {
 			continue
 		}
 		t.unwinding = b.frags[i].Unwind
-		code := t.on.again(t, a, t.on.record(t, traceEvent{id: id, kind: wire.EventArrive}, b, &stubs[i]))
+		code := t.on.again(t, a, t.on.record(t, traceEvent{id: id, kind: wire.EventArrive, at: a.at}, b, &stubs[i]))
 		if a.changed {
-			t.Insert(a.call, t.on.stackMark(t, wire.EventSuspend, &stubs[i])+t.depth(traceLeaves, a.call))
-			code = t.on.stackMark(t, wire.EventResume, &stubs[i]) + t.depth(traceReturns, a.at) + code
+			t.Insert(a.call, t.on.stackMark(t, wire.EventSuspend, a.call, &stubs[i])+t.depth(traceLeaves, a.call))
+			code = t.on.stackMark(t, wire.EventResume, a.at, &stubs[i]) + t.depth(traceReturns, a.at) + code
 		}
 		t.Insert(a.at, code)
+	}
+	for k := range b.exits {
+		e := &b.exits[k]
+		in := &b.insns[e.insn]
+		stub := &stubs[in.frag]
+		t.unwinding = b.frags[in.frag].Unwind
+		if in.effect.tail && e.cond == "" && changesStack(in.effect.callee) {
+			t.Insert(in.at, t.on.tailSwitch(t, in, func(kind int) string { return t.on.record(t, traceEvent{id: id, kind: kind, at: in.at}, b, stub) }, stub))
+		}
+		kind := wire.EventExit
+		if in.effect.tail {
+			kind = wire.EventTailExit
+		}
+		code := t.on.record(t, traceEvent{id, kind, e.keep, in.at}, b, stub)
+		stub.code = append(stub.code, t.insertExit(in.at, e, code)...)
+		if e.cond == "" && leavesStack(in) {
+			t.Insert(in.at, t.leaveCall(in.at, stub))
+		}
 	}
 	for i, f := range b.frags {
 		if s := &stubs[i]; len(s.code) > 0 {
@@ -125,7 +126,7 @@ func (t *timer) traceBody(b *body) {
 
 // leaveCall returns code in front of a call that continues on another stack and does not return.
 func (t *timer) leaveCall(at int, stub *stubText) string {
-	return t.on.leaveMark(t, wire.EventSuspend, stub) + t.depth(traceLeaves, at)
+	return t.on.leaveMark(t, wire.EventSuspend, at, stub) + t.depth(traceLeaves, at)
 }
 
 // depth returns the call of a routine for the depth of the stack that is left or goes on, beside a call at an offset.
@@ -133,7 +134,7 @@ func (t *timer) depth(routine string, at int) string {
 	if t.Opts.Depth == 0 {
 		return ""
 	}
-	return t.on.inFrame(t, routine, at)
+	return t.measuring().inFrame(t, routine, at)
 }
 
 // fragmentOf returns the index of the fragment that an offset is in, -1 if it is in none.

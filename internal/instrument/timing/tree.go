@@ -74,26 +74,26 @@ func (t *timer) treeBody(b *body) {
 	live := b.live &^ regR11 // functions with r11 live at the entry have been refused
 	t.Insert(b.frags[0].Label, start+":\n")
 	t.unwinding = b.frags[0].Unwind
-	t.Insert(b.frags[0].Probe, t.on.treeEntry(t, live, slot, id, back))
+	t.Insert(b.frags[0].Probe, t.measuring().treeEntry(t, live, slot, id, back))
 	flags := slot | t.treeFlags()
 	stubs := make([][]byte, len(b.frags))
 	_, unwound := stubPlace(t.Unit.Src, b.frags[0].End)
-	stubs[0] = []byte(t.on.treeMiss(t, b, live, treeStub{start, id, back, flags, unwound}))
+	stubs[0] = []byte(t.measuring().treeMiss(t, b, live, treeStub{start, id, back, flags, unwound}))
 	for k := range b.exits {
 		e := &b.exits[k]
 		in := &b.insns[e.insn]
 		t.unwinding = b.frags[in.frag].Unwind
 		if in.effect.tail && e.cond == "" && suspends(in.effect.callee) {
-			t.Insert(in.at, t.on.treeTail(t, in, id))
+			t.Insert(in.at, t.measuring().treeTail(t, in, id))
 		}
-		code := t.on.treeExit(t, e.keep)
+		code := t.measuring().treeExit(t, e.keep)
 		if e.cond == "" {
 			code += t.leaveCode(in)
 		}
 		stubs[in.frag] = append(stubs[in.frag], t.insertExit(in.at, e, code)...)
 	}
 	for _, a := range t.arrivals(b) {
-		t.Insert(a.at, t.on.treeArrive(t, a, id))
+		t.Insert(a.at, t.measuring().treeArrive(t, a, id))
 	}
 	for i := range b.insns {
 		if in := &b.insns[i]; in.flow == asm.FlowCall {
@@ -147,5 +147,5 @@ func (t *timer) leaveCode(in *bodyInsn) string {
 	if !ok {
 		return ""
 	}
-	return t.on.treeLeave(t, in.at, ends)
+	return t.measuring().treeLeave(t, in.at, ends)
 }

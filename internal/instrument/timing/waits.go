@@ -34,6 +34,15 @@ import (
 var waitCode = map[machine.Kind]string{
 	machine.X86_64:  "\tsubq\t$8, %rsp\n\t.cfi_adjust_cfa_offset 8\n\tcall\t!@PLT\n\taddq\t$8, %rsp\n\t.cfi_adjust_cfa_offset -8\n\tret\n",
 	machine.AArch64: "\thint\t34\n\tstp\tx29, x30, [sp, -16]!\n\t.cfi_def_cfa_offset 16\n\t.cfi_offset 29, -16\n\t.cfi_offset 30, -8\n\tbl\t!\n\tldp\tx29, x30, [sp], 16\n\t.cfi_restore 30\n\t.cfi_restore 29\n\t.cfi_def_cfa_offset 0\n\tret\n",
+	machine.Arm:     "\t.fnstart\n\t.save\t{r4, lr}\n\tpush\t{r4, lr}\n\t.cfi_def_cfa_offset 8\n\t.cfi_offset 4, -8\n\t.cfi_offset 14, -4\n\tbl\t!\n\tpop\t{r4, pc}\n\t.fnend\n",
+}
+
+// forArm turns the text of a function that is for another machine into one for Armv7, in the Thumb state: @ begins a comment there.
+func forArm(u *asm.Unit, text string) string {
+	if u.Kind != machine.Arm {
+		return text
+	}
+	return strings.Replace(strings.ReplaceAll(text, "@", "%"), "\t.type\t", "\t.thumb\n\t.thumb_func\n\t.type\t", 1)
 }
 
 // calls are the instructions that call functions, or jump to them, and direct those that do so without a register.
@@ -44,7 +53,7 @@ var (
 
 // waitCalled returns the function that waits that an operand of a call names, itself or by the word that has its address.
 func waitCalled(operand []byte) string {
-	name := string(bytes.TrimSuffix(operand, []byte("@PLT")))
+	name := string(bytes.TrimSuffix(bytes.TrimSuffix(operand, []byte("@PLT")), []byte("(PLT)")))
 	if word, ok := strings.CutPrefix(name, "*"); ok {
 		if name, ok = strings.CutSuffix(word, "@GOTPCREL(%rip)"); !ok {
 			return ""
@@ -57,7 +66,7 @@ func waitCalled(operand []byte) string {
 }
 
 // jumps are instructions that jump to a function, by machine.
-var jumps = map[machine.Kind]string{machine.X86_64: "jmp\t%s@PLT", machine.AArch64: "b\t%s"}
+var jumps = map[machine.Kind]string{machine.X86_64: "jmp\t%s@PLT", machine.AArch64: "b\t%s", machine.Arm: "b\t%s"}
 
 // hasWaits reports whether calls of functions that wait are calls in the log.
 func hasWaits(u *asm.Unit, mode prof.Mode) bool {
@@ -75,7 +84,7 @@ func appendOwnWaits(out []byte, u *asm.Unit, mode prof.Mode) []byte {
 		}
 		text := "\t.pushsection\t.text.$,\"ax\",@progbits\n\t.p2align\t2\n\t.globl\t$\n\t.hidden\t$\n\t.type\t$, @function\n$:\n\t.cfi_startproc\n\t" +
 			fmt.Sprintf(jumps[u.Kind], fn.Name) + "\n\t.cfi_endproc\n\t.size\t$, . - $\n\t.popsection\n"
-		out = append(slices.Clip(out), strings.ReplaceAll(text, "$", tracelog.WaitSymbol+fn.Name)...)
+		out = append(slices.Clip(out), forArm(u, strings.ReplaceAll(text, "$", tracelog.WaitSymbol+fn.Name))...)
 	}
 	return out
 }
@@ -109,6 +118,9 @@ func withWaits(u *asm.Unit, mode prof.Mode) *asm.Unit {
 		s := u.ParseLine(bytes.TrimRight(u.Src[at:next], "\r\n"))
 		if s.Kind == asm.LineInsn && calls[string(s.Word)] {
 			operand := asm.Operand(s.Rest)
+			if i := bytes.IndexAny(operand, " \t"); i >= 0 {
+				operand = operand[:i] // before a comment of Armv7
+			}
 			name := waitCalled(operand)
 			if name == "" {
 				name = byRegister[at]
@@ -130,7 +142,7 @@ func withWaits(u *asm.Unit, mode prof.Mode) *asm.Unit {
 	}
 	out = append(out, u.Src[done:]...)
 	for _, name := range slices.Sorted(maps.Keys(used)) {
-		out = append(out, waitFunction(name, code)...)
+		out = append(out, forArm(u, waitFunction(name, code))...)
 	}
 	changed, err := asm.ParseOptions{Object: u.Object, Plain: u.Plain}.Parse(out, u.Kind, u.Machine)
 	if err != nil {

@@ -79,9 +79,9 @@ func (b *body) leavesRust(i int) (tail, known bool) {
 	return true, true
 }
 
-func (x86Timing) conditional(*bodyInsn) bool { return true }
-
-func (x86Timing) jump(target []byte) string { return "jmp\t" + string(target) }
+func (x86Timing) conditional(in *bodyInsn) (exit, bool) {
+	return exit{leave: "jmp\t" + string(in.target), cond: in.word}, len(in.target) > 0 && in.target[0] != '*'
+}
 
 func (x86Timing) movesStack(in *bodyInsn) bool { return movesStack(in) }
 
@@ -230,11 +230,11 @@ func (t *timer) eventPlace(tmp string, kept regSet, stub *stubText) string {
 		"\taddw\t$8, %r11w\n\tjz\t" + full + "\n" + back + ":\n\tmovq\t%r11, %fs:(" + tmp + ")\n"
 }
 
-func (x86Timing) leaveMark(t *timer, kind int, stub *stubText) string {
+func (x86Timing) leaveMark(t *timer, kind, _ int, stub *stubText) string {
 	return t.eventPlace("%r10", 0, stub) + "\tmovl\t$0, -8(%r11)\n\tmovl\t$" + strconv.Itoa(kind) + ", -4(%r11)\n"
 }
 
-func (x86Timing) stackMark(t *timer, kind int, stub *stubText) string {
+func (x86Timing) stackMark(t *timer, kind, _ int, stub *stubText) string {
 	return t.eventPlace("%r10", 0, stub) + "\tmovq\t%rsp, %r10\n\tshrq\t$4, %r10\n\tmovl\t%r10d, -8(%r11)\n\tmovl\t$" +
 		strconv.Itoa(kind) + ", -4(%r11)\n"
 }
@@ -248,8 +248,8 @@ func (m x86Timing) tailSwitch(t *timer, in *bodyInsn, record func(kind int) stri
 	if t.unwinding {
 		down, up = "\t.cfi_adjust_cfa_offset 8\n", "\t.cfi_adjust_cfa_offset -8\n"
 	}
-	return "\tsubq\t$8, %rsp\n" + down + m.stackMark(t, wire.EventSuspend, stub) + t.depth(traceLeaves, in.at) + "\tcall\t" + string(bytes.TrimSpace(in.rest)) + "\n" +
-		m.stackMark(t, wire.EventResume, stub) + t.depth(traceReturns, in.at) + "\taddq\t$8, %rsp\n" + up + record(wire.EventArrive) + record(wire.EventExit) + "\tret\n"
+	return "\tsubq\t$8, %rsp\n" + down + m.stackMark(t, wire.EventSuspend, in.at, stub) + t.depth(traceLeaves, in.at) + "\tcall\t" + string(bytes.TrimSpace(in.rest)) + "\n" +
+		m.stackMark(t, wire.EventResume, in.at, stub) + t.depth(traceReturns, in.at) + "\taddq\t$8, %rsp\n" + up + record(wire.EventArrive) + record(wire.EventExit) + "\tret\n"
 }
 
 // treeEntry returns the code of an entry. It may change r11, the flags, and those of rax and r10 that are not

@@ -14,6 +14,9 @@ import (
 // slow exit has a return value in vector registers, so none may be used; and
 // the unwinder walks through its frames, so they have tables.
 func TimedFlags(m Machine) []string {
+	if m == Arm { // no vector registers are used anyway, and nothing unwinds
+		return append(Flags(m), "-mtp=cp15", "-ftls-model=initial-exec")
+	}
 	return append(slices.DeleteFunc(Flags(m), func(f string) bool {
 		return f == "-fno-asynchronous-unwind-tables" || f == "-fno-unwind-tables"
 	}), "-mgeneral-regs-only", "-funwind-tables", "-fno-asynchronous-unwind-tables", "-ftls-model=initial-exec")
@@ -30,7 +33,7 @@ func timedMembers(m Machine) []string {
 
 // ownMembers returns the sources of members that have no counterpart on other machines.
 func ownMembers(m Machine) []string {
-	if m == AArch64 {
+	if m != X86_64 {
 		return []string{m.source("timed_memory")}
 	}
 	return []string{m.source("timed_stub")} // masked code

@@ -32,6 +32,12 @@ func condOf(word string, names ...string) (base, cond string, ok bool) {
 	return "", "", false
 }
 
+// Condition splits the mnemonic of an instruction that may leave a function: popne is pop under the condition ne. It is ""
+// where there is none. It is not ok for other instructions.
+func Condition(word string) (base, cond string, ok bool) {
+	return condOf(word, "pop", "ldmia", "ldmfd", "ldmib", "ldmed", "ldmda", "ldmfa", "ldmdb", "ldmea", "ldm", "ldr", "mov", "bx", "b")
+}
+
 // Classify is that of asm.Machine.
 func (m Machine) Classify(mnemonic, rest []byte) (asm.Flow, []byte) {
 	word := string(mnemonic)

@@ -67,6 +67,17 @@ INLINE void read_exe(char *to, uword room) {
 #define TENTH(v) ((v) / 10)
 #define LAST_DIGIT(v) ((v) % 10)
 enum { SI_ADDR = 4 };
+
+/* Before it has started, a module of the timed modes has this in place of addresses: no valid one. */
+#define NOT_STARTED ((void *)(1ul << 63))
+enum { HAS_HOST = 1 }; /* a library can load a runtime */
+
+/* Sizes, offsets and times of 64 bits. A time is seconds and nanoseconds. */
+INLINE i64 resize_file(i64 fd, u64 size) { return sys2(SYS_ftruncate, fd, size); }
+INLINE i64 allocate_file(i64 fd, u64 at, u64 n) { return sys4(SYS_fallocate, fd, 0, at, n); }
+INLINE i64 write_at(i64 fd, const void *data, u64 n, u64 at) { return sys4(SYS_pwrite, fd, data, n, at); }
+INLINE i64 read_clock(i64 clock, u64 *time) { return sys2(SYS_clock_gettime, clock, time); }
+INLINE i64 sleep_by(i64 clock, const u64 *time) { return sys4(SYS_clock_nanosleep, clock, 0, time, 0); }
 #endif
 
 /* rename_new renames unless the target exists. */

@@ -112,7 +112,7 @@ enum { O_DIRECTORY = 040000, O_TMPFILE = 020040000 };
 
 /* struct stat: the indices of the size and of the number of links in words of 8 bytes, and of the
  * mode in words of 4 bytes. */
-enum { STAT_WORDS = 16, STAT_SIZE = 6, STAT_MODE_4 = 4 };
+enum { STAT_WORDS = 16, STAT_INODE = 1, STAT_SIZE = 6, STAT_MODE_4 = 4 };
 INLINE u64 links_of(const u64 *stat) { return stat[2] >> 32; }
 INLINE i64 stat_link(const char *path, u32 *stat) {
   return sys4(SYS_newfstatat, AT_FDCWD, path, stat, 0x100 /* AT_SYMLINK_NOFOLLOW */);

@@ -1,11 +1,14 @@
 /* sys.h for Armv7. Words have 32 bits; numbers in files still have 64. */
 
 enum {
-  SYS_write = 4, SYS_close = 6, SYS_getpid = 20, SYS_munmap = 91, SYS_sched_yield = 158, SYS_prctl = 172, SYS_rt_sigaction = 174,
-  SYS_rt_sigprocmask = 175, SYS_getcwd = 183, SYS_getrlimit = 191 /* of words */, SYS_mmap = 192 /* its offset is in pages */,
-  SYS_getuid = 199, SYS_getgid = 200, SYS_geteuid = 201, SYS_getegid = 202, SYS_gettid = 224,
-  SYS_exit_group = 248, SYS_tgkill = 268, SYS_openat = 322, SYS_mkdirat = 323, SYS_unlinkat = 328, SYS_linkat = 330,
-  SYS_readlinkat = 332, SYS_renameat2 = 382
+  SYS_exit = 1, SYS_read = 3, SYS_write = 4, SYS_close = 6, SYS_getpid = 20, SYS_munmap = 91, SYS_setpriority = 97, SYS_clone = 120,
+  SYS_sched_setscheduler = 156, SYS_sched_yield = 158, SYS_prctl = 172, SYS_rt_sigaction = 174,
+  SYS_rt_sigprocmask = 175, SYS_pwrite = 181, SYS_getcwd = 183, SYS_getrlimit = 191 /* of words */, SYS_mmap = 192 /* its offset is in pages */,
+  SYS_ftruncate = 194, SYS_fstat = 197 /* both of 64 bits */, SYS_getuid = 199, SYS_getgid = 200, SYS_geteuid = 201, SYS_getegid = 202,
+  SYS_getdents64 = 217, SYS_madvise = 220, SYS_fcntl = 221, SYS_gettid = 224, SYS_futex = 240,
+  SYS_exit_group = 248, SYS_clock_gettime = 263, SYS_clock_nanosleep = 265 /* both of words */, SYS_tgkill = 268,
+  SYS_openat = 322, SYS_mkdirat = 323, SYS_unlinkat = 328, SYS_linkat = 330,
+  SYS_readlinkat = 332, SYS_fallocate = 352, SYS_process_vm_readv = 376, SYS_renameat2 = 382, SYS_close_range = 436
 };
 
 /* Register r7 holds the number of the system call. In the Thumb state it may be the frame pointer
@@ -72,8 +75,13 @@ static __attribute__((noinline, unused)) void clear(void *to, uword n) {
 
 /* ---- files ---- */
 
+enum { O_LARGEFILE = 0400000, O_DIRECTORY = 040000, O_TMPFILE = 020040000 };
+
+INLINE sword open_file(const char *path, sword flags, sword mode) {
+  return sys4(SYS_openat, AT_FDCWD, path, flags | O_LARGEFILE, mode);
+}
 INLINE sword create_file(const char *path, sword mode) {
-  return sys4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  return sys4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_LARGEFILE, mode);
 }
 INLINE sword make_dir(const char *path, sword mode) { return sys3(SYS_mkdirat, AT_FDCWD, path, mode); }
 INLINE sword rename_file(const char *from, const char *to) {
@@ -90,11 +98,58 @@ INLINE sword read_link(const char *path, char *to, uword room) {
 /* Unit of the offset of the kernel's mmap. */
 #define MMAP_OFFSET(offset) ((offset) >> 12)
 
+/* A number of 64 bits is in two registers, the first of which is even. */
+INLINE sword resize_file(sword fd, u64 size) { return sys4(SYS_ftruncate, fd, 0, size, size >> 32); }
+INLINE sword allocate_file(sword fd, u64 at, u64 n) {
+  return sys6(SYS_fallocate, fd, 0, (sword)at, (sword)(at >> 32), (sword)n, (sword)(n >> 32));
+}
+INLINE sword write_at(sword fd, const void *data, uword n, u64 at) {
+  return sys6(SYS_pwrite, fd, (sword)data, (sword)n, 0, (sword)at, (sword)(at >> 32));
+}
+
+/* struct stat: the indices of the inode and of the size in words of 8 bytes. */
+enum { STAT_WORDS = 13, STAT_INODE = 12, STAT_SIZE = 6 };
+
+/* ---- time ---- */
+
+/* A time is seconds and nanoseconds. The kernel's have words. */
+INLINE sword read_clock(sword clock, u64 *time) {
+  u32 now[2] = {0, 0};
+  sword err = sys2(SYS_clock_gettime, (const void *)clock, (sword)now);
+  time[0] = now[0], time[1] = now[1];
+  return err;
+}
+INLINE sword sleep_by(sword clock, const u64 *time) {
+  u32 period[2] = {(u32)time[0], (u32)time[1]};
+  return sys4(SYS_clock_nanosleep, clock, 0, period, 0);
+}
+
+/* ---- threads ---- */
+
+/* start_thread starts a thread without the C library. It calls the first of the two words at sp
+ * with the second as its argument, on that stack. */
+INLINE sword start_thread(uword *sp) {
+  register sword r0 __asm__("r0") = 0x50f00 /* VM FS FILES SIGHAND THREAD SYSVSEM */, r1 __asm__("r1") = (sword)sp;
+  register sword r2 __asm__("r2") = 0, r3 __asm__("r3") = 0, r4 __asm__("r4") = 0;
+  __asm__ volatile("push {r7}\n\tmov r7, %[n]\n\tsvc 0\n\tcmp r0, #0\n\tbne 1f\n\t"
+                   "mov r11, #0\n\tmov lr, #0\n\tpop {r1}\n\tpop {r0}\n\tblx r1\n\tudf #0\n1:\tpop {r7}"
+                   : "+r"(r0), "+r"(r1) : [n] "i"(SYS_clone), "r"(r2), "r"(r3), "r"(r4) : "cc", "memory");
+  return r0;
+}
+
+/* thread_pointer identifies a thread. */
+INLINE uword thread_pointer(void) {
+  uword tp;
+  __asm__("mrc p15, 0, %0, c13, c0, 3" : "=r"(tp));
+  return tp;
+}
+
 /* ---- signals ---- */
 
 /* The kernel provides the return address of handlers. */
 enum { SA_RESTORER = 0 };
 #define DEFINE_RESTORER(name, label) enum { name = 0 }
+#define DEFINE_SIGNAL_RESTORER(name) enum { name = 0 }
 
 /* Index of the faulting address in siginfo, in words of 4 bytes. */
 enum { SI_ADDR = 3 };
@@ -135,10 +190,31 @@ enum { MAX_PAGE = 4096 };
 #define TENTH(v) ((u32)((u64)(v) * 0xcccccccdu >> 35))
 #define LAST_DIGIT(v) ((v) - 10 * TENTH(v))
 
+/* ticks is 0: programs cannot read a counter of the processor. */
+INLINE u64 ticks(void) { return 0; }
+
+/* pause_briefly is for loops that wait for another thread. */
+INLINE void pause_briefly(void) { __asm__ volatile("yield" ::: "memory"); }
+
+/* A module that has not started records nothing. */
+#define NOT_STARTED ((void *)0)
+enum { HAS_HOST = 0 };
+
+/* Compilers copy, clear and divide by calls of a C library and of libgcc; these are redirected to
+ * timed_memory_arm.S. */
+#define COMPILERS_CALLS                                                                                        \
+  __asm__(".hidden __cairn_memcpy, __cairn_memset, __cairn_memzero, __cairn_fill, __cairn_divide, __cairn_divide_long\n" \
+          ".set memcpy, __cairn_memcpy\n.set memset, __cairn_memset\n"                                         \
+          ".set __aeabi_memcpy, __cairn_memcpy\n.set __aeabi_memcpy4, __cairn_memcpy\n.set __aeabi_memcpy8, __cairn_memcpy\n" \
+          ".set __aeabi_memclr, __cairn_memzero\n.set __aeabi_memclr4, __cairn_memzero\n.set __aeabi_memclr8, __cairn_memzero\n" \
+          ".set __aeabi_memset, __cairn_fill\n.set __aeabi_memset4, __cairn_fill\n.set __aeabi_memset8, __cairn_fill\n" \
+          ".set __aeabi_uidiv, __cairn_divide\n.set __aeabi_uidivmod, __cairn_divide\n"                        \
+          ".set __aeabi_uldivmod, __cairn_divide_long\n");
+
 /* nonce returns a different number each time, made of the kernel's clock, since programs cannot read
  * a counter of the processor, and of an address. */
 INLINE u64 nonce(void) {
   u32 now[2] = {0, 0};
-  sys2(263 /* clock_gettime */, 1, (sword)now);
+  sys2(SYS_clock_gettime, 1, (sword)now);
   return ((u64)now[0] << 30 ^ now[1]) + ((u64)(uword)__builtin_frame_address(0) << 24);
 }

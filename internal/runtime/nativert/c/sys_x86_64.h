@@ -79,7 +79,7 @@ enum { O_DIRECTORY = 0200000, O_TMPFILE = 020200000 };
 
 /* struct stat: the indices of the size and of the number of links in words of 8 bytes, and of the
  * mode in words of 4 bytes. */
-enum { STAT_WORDS = 18, STAT_SIZE = 6, STAT_MODE_4 = 6 };
+enum { STAT_WORDS = 18, STAT_INODE = 1, STAT_SIZE = 6, STAT_MODE_4 = 6 };
 INLINE u64 links_of(const u64 *stat) { return stat[2]; }
 INLINE i64 stat_link(const char *path, u32 *stat) { return sys2(SYS_lstat, path, stat); }
 

@@ -36,7 +36,7 @@ static int replace(struct bus *b, u64 at) {
 static void pass_on(struct bus *b, int number, void *info, void *context) {
   struct action *old = &b->old;
   int sent = ((i32 *)info)[2] <= 0; /* sent by a process, not caused by an access */
-  if ((u64)old->handler > 1) {
+  if ((uword)old->handler > 1) {
     old->handler(number, info, context);
     return;
   }
@@ -46,20 +46,20 @@ static void pass_on(struct bus *b, int number, void *info, void *context) {
 
 static void on_bus(int number, void *info, void *context) {
   struct bus *b = __cairn_bus;
-  if (((i32 *)info)[2] > 0 && replace(b, ((u64 *)info)[2])) return;
+  if (((i32 *)info)[2] > 0 && replace(b, *(uword *)((i32 *)info + SI_ADDR))) return;
   pass_on(b, number, info, context);
 }
 
 void __cairn_bus_start(void) {
   struct bus *b = __cairn_bus;
-  struct action ours = {on_bus, SA_SIGINFO | SA_RESTORER | SA_ONSTACK, __cairn_bus_restore, 0};
+  struct action ours = {on_bus, SA_SIGINFO | SA_RESTORER | SA_ONSTACK, __cairn_bus_restore, {0}};
   if (__atomic_exchange_n(&b->installed, 1, __ATOMIC_ACQ_REL)) return;
   struct range *r = (struct range *)map(0, RANGES * sizeof *r, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (failed(r)) return;
   b->range = r;
   /* If SIGBUS is ignored, that is intended, as programs that are started later inherit it. */
-  if (sys4(SYS_rt_sigaction, SIGBUS, 0, &b->old, SIG_SIZE) < 0 || (u64)b->old.handler == 1) return;
-  ours.mask = b->old.mask;
+  if (sys4(SYS_rt_sigaction, SIGBUS, 0, &b->old, SIG_SIZE) < 0 || (uword)b->old.handler == 1) return;
+  for (u32 i = 0; i < sizeof ours.mask / sizeof(uword); i++) ours.mask[i] = b->old.mask[i];
   sys4(SYS_rt_sigaction, SIGBUS, &ours, 0, SIG_SIZE);
 }
 
@@ -71,8 +71,8 @@ void __cairn_bus_add(void *at, u64 size) {
     u64 nobody = 0;
     if (i == REUSED) i = (u32)most(i, load(&b->ranges));
     if (i >= RANGES) return;
-    if (load(&r[i].start) || !__atomic_compare_exchange_n(&r[i].start, &nobody, (u64)at, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) continue;
-    store(&r[i].end, (u64)at + size);
+    if (load(&r[i].start) || !__atomic_compare_exchange_n(&r[i].start, &nobody, (uword)at, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) continue;
+    store(&r[i].end, (uword)at + size);
     for (u32 n = load(&b->ranges); n <= i && !__atomic_compare_exchange_n(&b->ranges, &n, i + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);) {
     }
     return;
@@ -82,7 +82,7 @@ void __cairn_bus_add(void *at, u64 size) {
 void __cairn_bus_drop(void *at) {
   struct bus *b = __cairn_bus;
   for (u32 i = 0, n = load(&b->ranges); i < n && i < RANGES; i++)
-    if (load(&b->range[i].start) == (u64)at) {
+    if (load(&b->range[i].start) == (uword)at) {
       store(&b->range[i].end, 0);
       store(&b->range[i].start, 0);
       return;

@@ -19,13 +19,13 @@ HIDDEN u32 __cairn_bus_cut(void);
 /* block_most blocks all signals but SIGBUS, which stays as it is, and returns the previous mask. If
  * a thread blocks SIGBUS, the signal ends the process. */
 INLINE u64 block_most(void) {
-  u64 most = ~(1ul << 6), before = 0;
+  u64 most = ~((u64)1 << 6), before = 0;
   sys4(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, &most, &before, 8);
   return before;
 }
 /* block_own does that for a thread that is to be created, which never blocks SIGBUS. */
 INLINE u64 block_own(void) {
-  u64 most = ~(1ul << 6), before = 0;
+  u64 most = ~((u64)1 << 6), before = 0;
   sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &most, &before, 8);
   return before;
 }

@@ -20,7 +20,7 @@ static u32 sum(const u8 *b, u64 n) {
 
 static i64 put_file_header(i64 fd, const u8 *h) {
   if (!fits(LOG_HEADER_SIZE)) return -EFBIG;
-  return sys4(SYS_pwrite, fd, h, LOG_HEADER_SIZE, 0) == LOG_HEADER_SIZE ? 0 : -ENOSPC;
+  return write_at(fd, h, LOG_HEADER_SIZE, 0) == LOG_HEADER_SIZE ? 0 : -ENOSPC;
 }
 
 /* name_file links an open file without a name to a path. Kernels before 6.10 can do that without
@@ -29,11 +29,11 @@ static i64 name_file(i64 fd, const char *path) {
   enum { AT_SYMLINK_FOLLOW = 0x400, AT_EMPTY_PATH = 0x1000 };
   char link[64];
 #ifndef CAIRN_TEST_OLD_KERNEL
-  i64 named = sys6(SYS_linkat, fd, (i64)"", AT_FDCWD, (i64)path, AT_EMPTY_PATH, 0);
+  i64 named = sys6(SYS_linkat, fd, (sword)"", AT_FDCWD, (sword)path, AT_EMPTY_PATH, 0);
   if (named >= 0 || named == -EEXIST) return named;
 #endif
   put_file(link, fd);
-  return sys6(SYS_linkat, AT_FDCWD, (i64)link, AT_FDCWD, (i64)path, AT_SYMLINK_FOLLOW, 0);
+  return sys6(SYS_linkat, AT_FDCWD, (sword)link, AT_FDCWD, (sword)path, AT_SYMLINK_FOLLOW, 0);
 }
 
 /* create_nameless uses a file without a name, if the file system supports that and the file can be
@@ -54,7 +54,7 @@ static i64 create_nameless(const char *dir, char *path, char *end, const u8 *h) 
 
 /* move_up moves a file to a high descriptor, which programs do not expect to get. */
 static i64 move_up(i64 fd) {
-  u64 limit[2];
+  uword limit[2];
   if (fd < 0 || sys2(SYS_getrlimit, 7 /* RLIMIT_NOFILE */, limit) < 0) return fd;
   i64 high = sys3(SYS_fcntl, fd, 1030 /* F_DUPFD_CLOEXEC */, less(least(limit[0], 1024), 24));
   if (high < 0) return fd;

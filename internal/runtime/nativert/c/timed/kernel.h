@@ -5,6 +5,7 @@
 #include "sys.h"
 
 COMPILERS_CALLS
+ANY_FLOATS
 
 #define WEAK __attribute__((weak, visibility("default")))
 /* What another member of the archive may define has a weak definition besides, not a weak declaration: gold
@@ -17,7 +18,7 @@ COMPILERS_CALLS
 
 enum { MS = 1000000, SECOND = 1000000000 };
 #define NEVER 0x7fffffffu /* inline threshold that no call reaches */
-#define NONE (~0ul)
+#define NONE (~(u64)0)
 
 /* ---- the kernel ---- */
 
@@ -31,12 +32,12 @@ enum { SA_SIGINFO = 4, SA_ONSTACK = 0x08000000, SA_RESTART = 0x10000000, SA_NODE
 
 struct action {
   void (*handler)(int, void *, void *);
-  u64 flags;
+  uword flags;
   void (*restorer)(void);
-  u64 mask;
+  uword mask[8 / sizeof(uword)];
 };
 
-#define failed(r) ((u64)(r) > -4096ul)
+#define failed(r) ((uword)(r) > -4096ul)
 #ifdef CAIRN_ATTACH
 /* A library that is put into a running program records all its memory for its removal, and leaves
  * messages to the tracer; see attach.c. */
@@ -47,7 +48,7 @@ HIDDEN void __cairn_unmapped(u64 at, u64 size);
 #define __cairn_unmapped(at, size) ((void)0)
 #endif
 #define map(at, size, prot, flags, fd, offset) \
-  __cairn_mapped(sys6(SYS_mmap, (i64)(at), (i64)(size), prot, flags, fd, (i64)(offset)), size)
+  __cairn_mapped(sys6(SYS_mmap, (sword)(at), (sword)(size), prot, flags, fd, (sword)MMAP_OFFSET(offset)), size)
 #define unmap(at, size) (__cairn_unmapped((u64)(at), size), sys2(SYS_munmap, at, size))
 
 INLINE u64 length(const char *s) {
@@ -61,7 +62,7 @@ INLINE u64 less(u64 a, u64 b) { return a > b ? a - b : 0; } /* a - b, or 0 */
 INLINE u64 up8(u64 n) { return (n + 7) & ~7ul; }
 
 #define TEXT_FUNCTION INLINE
-#define TEXT_NUMBER u64
+#define TEXT_NUMBER uword
 #include "text.h"
 
 INLINE char *put_hex(char *p, u64 v, int digits) {
@@ -72,15 +73,15 @@ INLINE char *put_hex(char *p, u64 v, int digits) {
 /* fits reports whether a file may have that size (ulimit -f). Writing more would end the program by
  * SIGXFSZ. */
 INLINE int fits(u64 size) {
-  u64 limit[2];
-  return sys2(SYS_getrlimit, 1 /* RLIMIT_FSIZE */, limit) < 0 || size <= limit[0];
+  uword limit[2];
+  return sys2(SYS_getrlimit, 1 /* RLIMIT_FSIZE */, limit) < 0 || size <= limit[0] || (sizeof limit[0] < sizeof size && !~limit[0]);
 }
 /* auxiliary returns a value of the auxiliary vector, 0 if there is none, or -errno. */
 INLINE i64 auxiliary(u64 type) {
 #if __ANDROID__ /* the file is not for an app that may not be debugged */
   if (getauxval) return (i64)getauxval(type);
 #endif
-  u64 aux[2];
+  uword aux[2];
   i64 value = 0, fd = open_file("/proc/self/auxv", O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return fd;
   while (sys3(SYS_read, fd, aux, sizeof aux) == sizeof aux && aux[0])
@@ -101,7 +102,7 @@ INLINE int is_privileged(void) {
 INLINE i64 identify(i32 fd, u64 *device, u64 *inode) {
   u64 stat[STAT_WORDS];
   i64 err = sys2(SYS_fstat, fd, stat);
-  if (err >= 0) *device = stat[0], *inode = stat[1], err = (i64)stat[STAT_SIZE];
+  if (err >= 0) *device = stat[0], *inode = stat[STAT_INODE], err = (i64)stat[STAT_SIZE];
   return err;
 }
 INLINE i64 is_file(i32 fd, u64 device, u64 inode) {
@@ -126,7 +127,7 @@ INLINE int absolute(char *to, u64 room, const char *path) {
 /* A lock that is rarely held. Its holder may be waiting for a processor, and may never get that of a
  * thread with a higher priority which only yields: so others sleep at last. */
 INLINE void lock(u32 *l) {
-  u64 nap[2] = {0, MS};
+  uword nap[2] = {0, MS};
   for (u32 n = 0; __atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE); n++) {
     if (n < 100) pause_briefly();
     else if (n < 200) sys0(SYS_sched_yield);

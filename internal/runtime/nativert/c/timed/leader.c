@@ -17,8 +17,8 @@ FALLBACK int __cairn_leaving(void) { return 0; }
 /* is_there reports whether a thread has memory: a first thread that has ended while others
  * run has none. */
 int __cairn_is_there(i32 tid) {
-  u64 word = 0, got, local[2] = {(u64)&got, sizeof got}, remote[2] = {(u64)&word, sizeof word};
-  return sys6(SYS_process_vm_readv, tid, (i64)local, 1, (i64)remote, 1, 0) != -ESRCH;
+  uword word = 0, got, local[2] = {(uword)&got, sizeof got}, remote[2] = {(uword)&word, sizeof word};
+  return sys6(SYS_process_vm_readv, tid, (sword)local, 1, (sword)remote, 1, 0) != -ESRCH;
 }
 
 /* is_own reports by its name whether a thread belongs to a runtime. */
@@ -78,7 +78,7 @@ static u32 ended_with(i32 pid) {
 void __cairn_follow(i32 pid) {
   if (__cairn_leaving()) sys1(SYS_exit, 0); /* only this thread ends */
   u32 code = ended_with(pid), number = code & 127;
-  u64 standard[4] = {0}, mask = number ? ~(1ul << (number - 1)) : 0;
+  u64 standard[4] = {0}, mask = number ? ~((u64)1 << (number - 1)) : 0;
   if (number) {
     sys4(SYS_rt_sigaction, number, standard, 0, 8);
     sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &mask, 0, 8);

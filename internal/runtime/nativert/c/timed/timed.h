@@ -429,6 +429,8 @@ HIDDEN u32 __cairn_scopes(struct process *p, struct thread *t, u64 sp, u64 e, st
 HIDDEN void __cairn_scope_names(struct thread *t, u64 number, u64 sp);
 HIDDEN void __cairn_numbered_text(u64 number, u32 kind, u64 sp, u64 pc, const char *text, u64 len);
 
+#ifdef TIMED_MACHINE /* Armv7 has mode trace only */
 #include TIMED_MACHINE
+#endif
 
 #endif

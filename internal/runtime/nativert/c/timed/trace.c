@@ -14,7 +14,7 @@ HIDDEN void __cairn_follow(i32 pid);
 
 u64 __cairn_trace_now(void) {
   u64 ts[2];
-  sys2(SYS_clock_gettime, MONOTONIC, ts);
+  read_clock(MONOTONIC, ts);
   return ts[0] * SECOND + ts[1];
 }
 
@@ -40,12 +40,12 @@ static i64 room(struct tracer *t, u8 *c, u64 at) {
   i64 size = is_file(t->fd, t->device, t->inode), err;
   if (size >= 0 && (u64)size < file_size(t)) return -ESTALE;
   if (t->shortened && at + CHUNK > t->shortened) {
-    if ((err = sys2(SYS_ftruncate, t->fd, at + CHUNK)) < 0) return err;
+    if ((err = resize_file(t->fd, at + CHUNK)) < 0) return err;
     t->shortened = at + CHUNK;
   }
   err = sys3(SYS_madvise, c, CHUNK, POPULATE_WRITE);
   if (err >= 0 || size < 0 /* the program has closed it */) return err < 0 ? err : 0;
-  err = sys4(SYS_fallocate, t->fd, 0, at, CHUNK);
+  err = allocate_file(t->fd, at, CHUNK);
   return err == -EOPNOTSUPP ? 0 : err;
 }
 
@@ -54,14 +54,17 @@ static u8 *extend(struct tracer *t, u64 n, i64 *err) {
   u64 at = (t->file_chunks + 1) * CHUNK, size = n * CHUNK;
   u8 *m = (u8 *)map(0, size + CHUNK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (failed(m)) {
-    *err = (i64)m;
+    *err = (sword)m;
     return 0;
   }
-  u8 *c = (u8 *)(((u64)m + CHUNK - 1) & ~(CHUNK - 1));
+  u8 *c = (u8 *)(((uword)m + CHUNK - 1) & -(uword)CHUNK);
   if (is_file(t->fd, t->device, t->inode) < (i64)(t->file_chunks ? least(at, file_size(t)) : LOG_HEADER_SIZE)) *err = -EBADF;
-  else *err = fits(at + size) ? sys2(SYS_ftruncate, t->fd, at + size) : -EFBIG;
-  if (*err >= 0) *err = map(c, size, PROT_RW, MAP_SHARED | MAP_FIXED, t->fd, at);
-  if (failed(*err)) {
+  else *err = fits(at + size) ? resize_file(t->fd, at + size) : -EFBIG;
+  if (*err >= 0) {
+    sword mapped = map(c, size, PROT_RW, MAP_SHARED | MAP_FIXED, t->fd, at);
+    *err = failed(mapped) ? mapped : 0;
+  }
+  if (*err < 0) {
     sys2(SYS_munmap, m, size + CHUNK);
     return 0;
   }
@@ -77,7 +80,7 @@ static u8 *extend(struct tracer *t, u64 n, i64 *err) {
  * file is as large as its data, also when the process is killed: tools that copy it may write the zeros of a hole. */
 static void set_aside(struct tracer *t, u64 n) {
   u64 size = (t->file_chunks + 1 - n) * CHUNK;
-  if (sys2(SYS_ftruncate, t->fd, size) >= 0) t->shortened = size;
+  if (resize_file(t->fd, size) >= 0) t->shortened = size;
 }
 
 /* begin_records makes c a chunk of records. */
@@ -129,7 +132,7 @@ static void put_header(struct tracer *t, u8 *h, int forked) {
   ((u16 *)h)[4] = LOG_VERSION;
   ((u16 *)h)[5] = LOG_HEADER_SIZE;
   ((u32 *)h)[3] = (u32)t->pid;
-  sys2(SYS_clock_gettime, REALTIME, ts);
+  read_clock(REALTIME, ts);
   ((u64 *)h)[2] = ts[0] * SECOND + ts[1];
   ((u64 *)h)[3] = t->origin;
   ((u64 *)h)[4] = ticks();
@@ -190,7 +193,7 @@ static void shorten(struct tracer *t) {
   u64 none = t->ring_chunks ? less(t->ring_chunks, t->hand) : t->ring ? SEGMENT - t->hand : 0;
   int last = !t->ring_chunks || t->file_chunks == t->ring_chunks + 1; /* the ring is at the end */
   u64 size = (t->file_chunks + 1 - none) * CHUNK;
-  if (none && last && !t->shortened && is_file(fd, t->device, t->inode) == (i64)file_size(t) && !sys2(SYS_ftruncate, fd, size))
+  if (none && last && !t->shortened && is_file(fd, t->device, t->inode) == (i64)file_size(t) && !resize_file(fd, size))
     t->shortened = size;
   unlock(&t->lock);
   if (fd >= 0) sys1(SYS_close, fd);
@@ -216,7 +219,7 @@ static void run_clock(struct tracer *t) {
   if (sys3(SYS_sched_setscheduler, 0, 1 /* SCHED_FIFO */, &priority) < 0) sys3(SYS_setpriority, 0, 0, -20);
   for (u64 looked = 0;;) {
     u64 ts[2] = {t->period / SECOND, t->period % SECOND};
-    sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
+    sleep_by(MONOTONIC, ts);
     u64 now = __cairn_trace_tick(t);
     status(t);
     if (load(&t->ending) == SHORTEN_NOW) shorten(t);
@@ -230,9 +233,9 @@ static void run_clock(struct tracer *t) {
  * and works before main. Signals are blocked in it, as they are here. */
 static i64 start_clock(struct tracer *t) {
   u8 *stack = (u8 *)map(0, THREAD_STACK, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (failed(stack)) return (i64)stack;
-  u64 *sp = (u64 *)(stack + THREAD_STACK) - 2;
-  sp[0] = (u64)run_clock, sp[1] = (u64)t;
+  if (failed(stack)) return (sword)stack;
+  uword *sp = (uword *)(stack + THREAD_STACK) - 2;
+  sp[0] = (uword)run_clock, sp[1] = (uword)t;
   return start_thread(sp);
 }
 
@@ -258,7 +261,7 @@ static void begin(struct tracer *t) {
   if (!forked) {
     u8 *m = (u8 *)map(0, 3 * CHUNK, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (failed(m)) sys1(SYS_exit_group, 127);
-    t->sink = (u8 *)(((u64)m + CHUNK - 1) & ~(CHUNK - 1));
+    t->sink = (u8 *)(((uword)m + CHUNK - 1) & -(uword)CHUNK);
     t->alive = (u32 *)(t->sink + CHUNK);
     sys3(SYS_madvise, t->alive, 4096, MADV_WIPEONFORK);
     __cairn_trace_configure(t);
@@ -376,14 +379,14 @@ HIDDEN u64 __cairn_trace_next(u8 *old) {
   u64 mask = __cairn_trace_enter(t, &child);
   u8 *c = t->off ? t->sink : take(t, child ? 0 : old);
   __cairn_trace_leave(t, mask);
-  return (u64)c + LOG_CHUNK_HEADER_SIZE + 8;
+  return (uword)c + LOG_CHUNK_HEADER_SIZE + 8;
 }
 
 /* ---- fork, start ---- */
 
 /* Before the start they are invalid addresses, see timed_start.c. */
-struct tracer *__cairn_tracer = (struct tracer *)(1ul << 63);
-u64 __cairn_local = 1ul << 63;
+struct tracer *__cairn_tracer = NOT_STARTED;
+u64 __cairn_local = (uword)NOT_STARTED;
 u8 __cairn_plain;
 HIDDEN const u8 __cairn_link_with_cairn_cc_timed = 0; /* as there */
 
@@ -424,6 +427,10 @@ void __cairn_trace_start(void) {
   int child;
   if (started) return;
   started = 1;
+  if (!t && !HAS_HOST) {
+    __cairn_trace_error("an instrumented library runs without recording: for Armv7 the executable has to be built with cairn as well, in mode trace", 0);
+    return;
+  }
   if (!t) {
     __cairn_trace_error("an instrumented library runs without recording, as its runtime cannot be loaded: the program needs /proc and "
                         "memfd_create, or a directory /dev/shm or /tmp, or an executable that is built with cairn as well; and files of 256 KB (ulimit -f)", 0);
@@ -445,7 +452,7 @@ void __cairn_trace_start(void) {
 static void late_start(void) {
   __cairn_trace_start();
   struct tracer *t = __cairn_tracer;
-  if (t->fork_handler || !__cairn_own_local()) return;
+  if ((!HAS_HOST && !t) || t->fork_handler || !__cairn_own_local()) return;
   t->fork_handler = 1;
   if (__cxa_atexit) __cxa_atexit(exits, 0, 0);
 #if GLIBC
@@ -456,6 +463,7 @@ static void late_start(void) {
 }
 
 static void finish(void) {
+  if (!HAS_HOST && !__cairn_tracer) return;
   if (!load(&__cairn_tracer->exiting)) __cairn_trace_gone();
   else if (__cairn_own_local()) finish_file(__cairn_tracer);
 }

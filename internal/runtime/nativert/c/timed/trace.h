@@ -58,7 +58,7 @@ struct trace_local {
 };
 enum { TRACE_NONE = 0xfff8 }; /* a position that is full */
 extern u64 __cairn_local HIDDEN; /* this module's copy of the distance */
-#define own_local() ((struct trace_local *)((__cairn_plain ? 0 : thread_pointer()) + __cairn_local))
+#define own_local() ((struct trace_local *)(uword)((__cairn_plain ? 0 : thread_pointer()) + __cairn_local))
 HIDDEN u64 __cairn_own_local(void); /* 0 in a library */
 
 extern struct tracer __cairn_traced SHARED __attribute__((weak)); /* that of an executable or a host */

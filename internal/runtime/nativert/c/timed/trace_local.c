@@ -31,6 +31,6 @@ u64 __cairn_own_local(void) { return SLOT; }
 
 __thread struct trace_local __cairn_locals HIDDEN = {.position = TRACE_NONE};
 
-u64 __cairn_own_local(void) { return (u64)&__cairn_locals - thread_pointer(); }
+u64 __cairn_own_local(void) { return (uword)&__cairn_locals - thread_pointer(); }
 
 #endif

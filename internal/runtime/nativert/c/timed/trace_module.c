@@ -33,15 +33,15 @@ static void examine(const struct ehdr *e, struct found *f) {
   u64 low = NONE, high = 0;
   for (u32 i = 0; i < e->phnum; i++)
     if (ph[i].type == PT_LOAD) {
-      low = least(low, ph[i].vaddr & ~4095ul);
+      low = least(low, ph[i].vaddr & ~(u64)4095);
       high = most(high, ph[i].vaddr + ph[i].memsz);
     }
-  f->start = (u64)e;
-  f->bias = (u64)e - low;
+  f->start = (uword)e;
+  f->bias = (uword)e - low;
   f->end = f->bias + high;
   f->id_len = 0;
   for (u32 i = 0; i < e->phnum && !f->id_len; i++)
-    if (ph[i].type == PT_NOTE) find_id((const u8 *)(f->bias + ph[i].vaddr), ph[i].memsz, ph[i].align, f);
+    if (ph[i].type == PT_NOTE) find_id((const u8 *)(uword)(f->bias + ph[i].vaddr), ph[i].memsz, ph[i].align, f);
 }
 
 /* ---- /proc/self/maps ---- */
@@ -115,7 +115,7 @@ char *__cairn_trace_name(char *to) {
     if (*s == '/') base = s + 1;
   for (u32 i = 0; base[i] && i < 128; i++) *to++ = base[i];
   *to++ = '.';
-  if (find(&at, path, path + 2 * LOG_MAX_PATH)) examine((const struct ehdr *)at, &f);
+  if (find(&at, path, path + 2 * LOG_MAX_PATH)) examine((const struct ehdr *)(uword)at, &f);
   for (u32 i = 0; i < f.id_len && i < 6; i++) to = put_hex(to, f.id[i], 2);
   sys2(SYS_munmap, path, WORK);
   *to = 0;
@@ -138,7 +138,7 @@ static u64 *next_record(struct tracer *t, u64 *r) {
   u8 *at = r ? (u8 *)r + ((u16 *)r)[1] : t->first + LOG_CHUNK_HEADER_SIZE;
   for (;;) {
     if (t->more && at == t->first + t->first_used) at = t->more + LOG_CHUNK_HEADER_SIZE;
-    int in_first = (u64)at - (u64)t->first < t->first_used, in_more = t->more && (u64)at - (u64)t->more < t->more_used;
+    int in_first = (uword)at - (uword)t->first < t->first_used, in_more = t->more && (uword)at - (uword)t->more < t->more_used;
     if ((!in_first && !in_more) || ((u16 *)at)[1] < 8) return 0;
     if (*(u16 *)at == LOG_TYPE_MODULE) return (u64 *)at;
     at += ((u16 *)at)[1];
@@ -193,7 +193,7 @@ void __cairn_trace_module(struct tracer *t) {
   char *path = work_memory();
   if (!&header || !path) return;
   char *exe = path + 2 * LOG_MAX_PATH;
-  u64 at = (u64)&header;
+  u64 at = (uword)&header;
   examine(&header, &f);
   if (!find(&at, path, path + 4 * LOG_MAX_PATH)) path[0] = 0;
   read_exe(exe, LOG_MAX_PATH);
@@ -231,7 +231,7 @@ static u64 number_of(const char *s, const char *const *unit, const u64 *scale) {
 }
 
 static u64 size_of(const char *s) {
-  static const u64 scale[] = {1ul << 10, 1ul << 20, 1ul << 30};
+  static const u64 scale[] = {1 << 10, 1 << 20, 1 << 30};
   const char *const unit[] = {"KB", "MB", "GB", 0};
   return number_of(s, unit, scale);
 }
@@ -257,7 +257,7 @@ static void options(struct tracer *t, const char *s) {
     while (*value && *value != ',' && value[-(value > s)] != '=') value++;
     if (word_is(s, "off")) t->off = 1;
     else if (word_is(s, "file")) t->ring_chunks = 0;
-    else if (word_is(s, "size=") && (v = size_of(value)) >= LOG_CHUNK_SIZE && v <= 1ul << 40) t->ring_chunks = v / LOG_CHUNK_SIZE;
+    else if (word_is(s, "size=") && (v = size_of(value)) >= LOG_CHUNK_SIZE && v <= (u64)1 << 40) t->ring_chunks = v / LOG_CHUNK_SIZE;
     else if (word_is(s, "period=") && (v = time_of(value)) >= LOG_CLOCK_UNIT && v <= SECOND) t->period = v;
     else if (*s != ',') misread(s);
     while (*s && *s != ',') s++;

@@ -1,0 +1,187 @@
+package timing
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/isa/arm"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
+)
+
+// armTiming implements timing for Armv7, in mode trace alone: trace_arm.S documents the code. The modes spike and stacks need
+// a window of 4 GiB of addresses, which a process there does not have.
+//
+// The code of an event preserves all registers, so that no liveness is needed, and has no stubs. A conditional exit, popne
+// {r4, pc}, is replaced as a whole, as it may be the last instruction of an IT block, in which nothing can be inserted:
+//
+//	        bne     1f
+//	        b       2f
+//	1:      push    {r0, lr}
+//	        adr     r0, F + KIND
+//	        bl      __cairn_trace_event
+//	        pop     {r0, lr}
+//	        pop     {r4, pc}
+//	2:
+type armTiming struct{}
+
+// Routines of the runtime that store an event.
+const (
+	armEvent = "__cairn_trace_event"
+	armStack = "__cairn_trace_stack"
+	armLeft  = "__cairn_trace_left"
+)
+
+// armTraced is the most that the code of an event takes, beside a conditional exit that it replaces and behind a call that
+// returns twice.
+const armTraced = 48
+
+// armNear is the most bytes of a function in the Thumb state whose code can take the address of its start by adr.
+const armNear = 4000
+
+func (armTiming) comment() string { return "@" }
+
+func (armTiming) effects(string, []byte) effect { return effect{} }
+
+func (armTiming) mentioned([]byte) regSet { return 0 }
+
+func (armTiming) called(_ *bodyInsn, callee string) effect { return effect{callee: callee} }
+
+func (armTiming) isReturn(in *bodyInsn) bool {
+	return !strings.HasPrefix(in.word, "rfe") && in.word != "eret"
+}
+
+// isTail uses the names of gcc's patterns, which are at the first of the instructions of a pattern. Clang has none: bx is its
+// tail call, and its jump to a label only where one has its address taken.
+func (armTiming) isTail(t *timer, b *body, i int) (tail, known bool) {
+	in := &b.insns[i]
+	switch word := strings.TrimSuffix(in.word, ".w"); {
+	case word == "tbb" || word == "tbh":
+		return false, true
+	case word == "bx" && t.clang:
+		tail = !slices.ContainsFunc(b.frags, func(f *asm.Fragment) bool {
+			return slices.ContainsFunc(f.Labels, func(l asm.BlockLabel) bool { return t.Unit.Taken[string(l.Name)] })
+		})
+		return tail, tail
+	case t.clang:
+		return false, word == "mov" || word == "ldr" || word == "add"
+	}
+	for k := i; k >= 0 && b.insns[k].frag == in.frag; k-- {
+		switch pattern := b.insns[k].comment; {
+		case bytes.Contains(pattern, []byte("sibcall")):
+			return true, true
+		case bytes.Contains(pattern, []byte("casesi")), bytes.Contains(pattern, []byte("tablejump")), bytes.Contains(pattern, []byte("indirect_jump")):
+			return false, true
+		case bytes.IndexByte(pattern, '[') >= 0:
+			return false, false
+		}
+	}
+	return false, false
+}
+
+// conditional has the conditional jump to another function, and the return. A jump by a table stays in the body.
+func (armTiming) conditional(in *bodyInsn) (exit, bool) {
+	ops := arm.Operands(in.rest)
+	if len(ops) > 1 && string(ops[0]) == "pc" && bytes.HasPrefix(bytes.TrimPrefix(ops[1], []byte("[")), []byte("pc")) {
+		return exit{}, true
+	}
+	base, cond, ok := arm.Condition(in.word)
+	if !ok || cond == "" {
+		return exit{}, false
+	}
+	if flow, _ := (arm.Machine{}).Classify([]byte(base), in.rest); len(in.target) == 0 && flow != asm.FlowEnd {
+		return exit{}, false
+	}
+	return exit{leave: base + "\t" + string(in.rest), cond: "b" + cond, whole: true}, true
+}
+
+func (armTiming) movesStack(*bodyInsn) bool { return false }
+
+func (armTiming) scratch(string) bool { return false }
+
+// sharesFrame recognizes functions that clang outlines at -Oz, and those that end in one: the flags may be in use there.
+func (armTiming) sharesFrame(_ *timer, b *body) bool {
+	const outlined = "OUTLINED_FUNCTION_"
+	return strings.HasPrefix(b.name, outlined) || slices.ContainsFunc(b.exits, func(e exit) bool {
+		return strings.HasPrefix(b.insns[e.insn].effect.callee, outlined)
+	})
+}
+
+func (armTiming) reach(t *timer, b *body) bool {
+	var edits []probe.Edit
+	t.far = len(b.frags) > 1
+	for i, f := range b.frags {
+		inserted := []asm.Pad{{At: f.Probe, Size: armTraced}}
+		add := func(at int) {
+			if at >= f.Label && at <= f.End {
+				inserted = append(inserted, asm.Pad{At: at, Size: armTraced})
+			}
+		}
+		for k := range b.insns {
+			if in := &b.insns[k]; in.frag == i && leavesStack(in) {
+				add(in.at)
+				add(t.lineEnd(in.at))
+			}
+		}
+		for _, e := range b.exits {
+			if b.insns[e.insn].frag == i {
+				add(b.insns[e.insn].at)
+			}
+		}
+		for _, a := range t.arrivals(b) {
+			add(a.at)
+			if a.changed {
+				add(a.call)
+				add(a.at)
+			}
+		}
+		more, size, ok := t.ReachArm(f, inserted)
+		if !ok {
+			return false
+		}
+		edits = append(edits, more...)
+		t.far = t.far || size > armNear || !arm.Of(f).Thumb
+	}
+	t.Edits = append(t.Edits, edits...)
+	return true
+}
+
+func (armTiming) again(t *timer, a arrival, code string) string {
+	if !a.again {
+		return code
+	}
+	first := t.NewLabel()
+	return "\tcmp\tr0, #0\n\tbeq\t" + first + "\n" + code + first + ":\n"
+}
+
+// call returns the call of a routine at an offset, with what sets r0 for it.
+func (armTiming) call(t *timer, at int, argument, routine string) string {
+	down, up := "", ""
+	if f := t.fragmentAt(at); f != nil && f.Unwind && asm.CFAOnStack(t.Unit.Src[f.Label:max(f.Label, at)], "13", "sp") {
+		down, up = "\t.cfi_adjust_cfa_offset 8\n", "\t.cfi_adjust_cfa_offset -8\n"
+	}
+	return "\tpush\t{r0, lr}\n" + down + argument + "\tbl\t" + routine + "\n\tpop\t{r0, lr}\n" + up
+}
+
+func (m armTiming) record(t *timer, e traceEvent, b *body, _ *stubText) string {
+	what := e.id + "+" + strconv.Itoa(e.kind)
+	address := "\tadr\tr0, " + what + "\n"
+	if t.far {
+		f := t.fragmentAt(e.at)
+		address = arm.Address(f == nil || arm.Of(f).Thumb, "r0", what, t.NewLabel())
+	}
+	return m.call(t, e.at, address, armEvent)
+}
+
+func (m armTiming) stackMark(t *timer, kind, at int, _ *stubText) string {
+	return m.call(t, at, "\tmov\tr0, #"+strconv.Itoa(kind)+"\n", armStack)
+}
+
+func (m armTiming) leaveMark(t *timer, kind, at int, _ *stubText) string {
+	return m.call(t, at, "\tmov\tr0, #"+strconv.Itoa(kind)+"\n", armLeft)
+}
+
+// tailSwitch leaves the jump.
+func (armTiming) tailSwitch(*timer, *bodyInsn, func(int) string, *stubText) string { return "" }

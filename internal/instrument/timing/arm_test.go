@@ -1,0 +1,112 @@
+package timing
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/instrument/asmtest"
+	"github.com/cairnprof/cairn/internal/instrument/isa"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// armExits has a body for each way to leave a function of Armv7, and the result: the code with the names of events, or the
+// reason why the function is left alone. A name that ends in +clang marks the text as clang's, +arm the Arm state.
+var armExits = []struct{ name, body, want string }{
+	{"bx", "bx lr", "ENTER EXIT bx lr"},
+	{"pop", "push {r4, lr}; bl g; pop {r4, pc}", "ENTER push {r4, lr} bl g EXIT pop {r4, pc}"},
+	{"ldr", "str lr, [sp, #-4]!; ldr pc, [sp], #4", "ENTER str lr, [sp, #-4]! EXIT ldr pc, [sp], #4"},
+	{"ldm+arm", "stmfd sp!, {r4, lr}; ldmfd sp!, {r4, pc}", "ENTER stmfd sp!, {r4, lr} EXIT ldmfd sp!, {r4, pc}"},
+	{"mov+arm", "mov pc, lr", "ENTER EXIT mov pc, lr"},
+	{"tail call", "b g(PLT)", "ENTER TAIL b g(PLT)"},
+	{"tail call of gcc", "bx r3 @ 12 [c=4 l=2] *sibcall_value_insn/0", "ENTER TAIL bx r3"},
+	{"tail call+clang", "bx r3", "ENTER TAIL bx r3"},
+	{"jump to a label+clang", "bx r3; .L1:; bx lr; .long .L1", RefuseIndirect},
+	{"computed goto of gcc", "bx r3 @ 12 [c=4 l=2] *thumb2_indirect_jump; .L1:; bx lr", "ENTER bx r3 EXIT bx lr"},
+	{"indirect, unknown", "bx r3 @ 12 [c=4 l=2] *unknown", RefuseIndirect},
+	{"cases", "cmp r0, #2 @ 5 [c=4] *thumb2_casesi_internal; bhi .L1; tbb [pc, r0]; .L2:; .byte (.L1-.L2)/2; .byte (.L1-.L2)/2; .L1:; bx lr", "ENTER cmp r0, #2 bhi .L1 tbb [pc, r0] EXIT bx lr"},
+	{"cases+arm", "cmp r0, #1; addls pc, pc, r0, asl #2; b .L1; .Lrtx3:; nop; b .L1; b .L2; .L1:; bx lr; .L2:; b g", "ENTER cmp r0, #1 addls pc, pc, r0, asl #2 b .L1 nop b .L1 b .L2 EXIT bx lr TAIL b g"},
+	{"return in an IT block", "cmp r0, #0; itt ne; movne r0, #1; popne {r4, pc}; bx lr", "ENTER cmp r0, #0 itt ne movne r0, #1 bne X b X EXIT pop {r4, pc} EXIT bx lr"},
+	{"bx in an IT block", "cmp r0, #0; it eq; bxeq lr; bx lr", "ENTER cmp r0, #0 it eq beq X b X EXIT bx lr EXIT bx lr"},
+	{"return under a condition+arm", "cmp r0, #0; bxeq lr; ldmfdne sp!, {r4, pc}; movls pc, lr; b g", "ENTER cmp r0, #0 beq X b X EXIT bx lr bne X b X EXIT ldmfd sp!, {r4, pc} bls X b X EXIT mov pc, lr TAIL b g"},
+	{"tail call under a condition", "cmp r0, #0; beq g; bx lr", "ENTER cmp r0, #0 beq X b X TAIL b g EXIT bx lr"},
+	{"tail call through a register under a condition+arm", "cmp r0, #0; bxeq r3; bx lr", RefuseForm},
+	{"loop", ".L1:; subs r0, #1; bne .L1; cbz r0, .L2; .L2:; bx lr", "ENTER subs r0, #1 bne .L1 cbz r0, .L2 EXIT bx lr"},
+	{"no exit", "udf #0", "ENTER udf #0"},
+	{"elsewhere", "b .L99", RefuseElsewhere},
+	{"interrupt+arm", "subs pc, lr, #4", RefuseIndirect},
+	{"outlined", "b OUTLINED_FUNCTION_1", RefuseOutlined},
+	{"returns twice", "push {r4, lr}; bl setjmp(PLT); pop {r4, pc}", "ENTER push {r4, lr} bl setjmp(PLT) cmp r0, #0 beq X ARRIVE EXIT pop {r4, pc}"},
+	{"changes the stack", "push {r4, lr}; bl swapcontext; pop {r4, pc}", "ENTER push {r4, lr} STACK1 bl swapcontext STACK2 ARRIVE EXIT pop {r4, pc}"},
+	{"leaves the stack", "push {r4, lr}; bl setcontext; pop {r4, pc}", "ENTER push {r4, lr} LEFT1 bl setcontext LEFT2 EXIT pop {r4, pc}"},
+	{"address out of reach of adr", "b .L1; .space 5000; .L1:; bx lr", "ENTER b .L1 EXIT bx lr"},
+}
+
+// TestArmExits has a function for each row of armExits.
+func TestArmExits(t *testing.T) {
+	t.Parallel()
+	for _, form := range armExits {
+		t.Run(form.name, func(t *testing.T) {
+			t.Parallel()
+			state, end := "\t.thumb\n\t.thumb_func\n", ""
+			if strings.HasSuffix(form.name, "+arm") {
+				state = "\t.arm\n"
+			}
+			if strings.HasSuffix(form.name, "+clang") {
+				end = "\t.ident\t\"clang version 22\"\n"
+			}
+			src := "\t.syntax unified\n\t.arch armv7-a\n\t.text\n\t.align 2\n\t.global f\n" + state + "\t.type f, %function\nf:\n\t.fnstart\n\t" +
+				strings.ReplaceAll(form.body, "; ", "\n\t") + "\n\t.fnend\n\t.size f, .-f\n" + end
+			unit, err := isa.Parse([]byte(strings.ReplaceAll(src, "\t.L", ".L")), machine.Arm)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, result := Rewrite(unit, probe.Options{Mode: prof.ModeTrace})
+			if len(result.Skipped) > 0 {
+				if result.Skipped[0].Reason != form.want {
+					t.Errorf("left alone: %s; want %s", result.Skipped[0].Reason, form.want)
+				}
+				return
+			}
+			if got := armText(string(out)); got != form.want {
+				t.Errorf("%s\nwant %s\n%s", got, form.want, out)
+			}
+			asmtest.AssembleArm(t, form.name, out)
+		})
+	}
+}
+
+// armText returns the code of a function in a line, with names for events.
+func armText(out string) string {
+	_, out, _ = strings.Cut(out, "\t.fnstart\n")
+	out, _, _ = strings.Cut(out, "\t.fnend\n")
+	var words []string
+	for line := range strings.Lines(out) {
+		line, _, _ = strings.Cut(line, "@")
+		line = strings.Join(strings.Fields(line), " ")
+		if at := strings.Index(line, ".Lcairn_x"); at > 0 && line[0] == 'b' {
+			line = line[:at] + "X"
+		}
+		if line != "" && line[0] != '.' && !strings.HasSuffix(line, ":") {
+			words = append(words, line)
+		}
+	}
+	out = strings.Join(words, " ")
+	for kind, name := range []string{"ENTER", "EXIT", "TAIL", "ARRIVE"} {
+		digit := string(rune('0' + kind))
+		out = strings.ReplaceAll(out, "push {r0, lr} adr r0, .Lcairn_x1+"+digit+" bl __cairn_trace_event pop {r0, lr}", name)
+		out = strings.ReplaceAll(out, "push {r0, lr} mov r0, #"+digit+" bl __cairn_trace_stack pop {r0, lr}", "STACK"+digit)
+		out = strings.ReplaceAll(out, "push {r0, lr} mov r0, #"+digit+" bl __cairn_trace_left pop {r0, lr}", "LEFT"+digit)
+		far := "push {r0, lr} movw r0, #:lower16:(.Lcairn_x1+" + digit
+		for {
+			before, behind, ok := strings.Cut(out, far)
+			if !ok {
+				break
+			}
+			_, behind, _ = strings.Cut(behind, "pop {r0, lr}")
+			out = before + name + behind
+		}
+	}
+	return out
+}
