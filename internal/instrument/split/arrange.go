@@ -14,7 +14,7 @@ import (
 // Choice: where the executions of all edges are known, the pieces of the hot part get the order of package exttsp. The
 // first piece, which is the entry, stays. Endings, unwind states, call sites and lines follow from the new order as
 // they do where pieces are moved to the cold part. Alignment of the compiler was for its own order: it is dropped, and
-// the pieces that begin a loop in the new order get it.
+// the pieces that begin a hot loop in the new order get it. Where the order of the text is the best one, those keep it.
 
 // pieceFlow is the flow between the pieces of a plan.
 type pieceFlow struct {
@@ -59,6 +59,7 @@ func (p *splitPlan) arrange() {
 		text[i] = i
 	}
 	if exttsp.Score(g, best) <= exttsp.Score(g, text) {
+		p.unalign()
 		return
 	}
 	order := make([]int, 0, len(written))
@@ -68,6 +69,20 @@ func (p *splitPlan) arrange() {
 	order = append(order, written[len(movable):]...)
 	p.order, p.ordered = order, true
 	p.findTops()
+}
+
+// unalign finds the lines that align what begins no hot loop, in a function that keeps the order of the text.
+func (p *splitPlan) unalign() {
+	p.findTops()
+	p.unaligned = map[int]bool{}
+	for _, k := range p.order {
+		if !p.tops[k] {
+			for _, i := range p.alignment(k) {
+				p.unaligned[i] = true
+			}
+		}
+	}
+	p.tops, p.align = nil, nil
 }
 
 // inTextOrder keeps the order of the text.

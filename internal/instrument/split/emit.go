@@ -319,7 +319,7 @@ func (w *emitter) other(i int) {
 		w.loc = int32(i)
 		return
 	case ".p2align", ".align", ".balign", ".file":
-		if w.part.cold || w.p.ordered {
+		if w.part.cold || w.p.ordered || w.p.unaligned[i] {
 			return
 		}
 	case ".cfi_startproc", ".cfi_endproc", ".cfi_personality", ".cfi_lsda", ".cfi_b_key_frame", ".cfi_mte_tagged_frame":

@@ -43,6 +43,8 @@ type arrangement struct {
 	ordered bool // that is another one than in the text
 	tops    map[int]bool
 	align   []int // lines that align the tops of loops
+	// unaligned are lines that align something else, where the order is that of the text.
+	unaligned map[int]bool
 }
 
 // piece is a basic block with the labels and directives before it.

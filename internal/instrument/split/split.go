@@ -123,7 +123,7 @@ func Split(u *asm.Unit, cold ColdBlocks, opts Options) ([]byte, Result) {
 		}
 		return p.refused != ""
 	})
-	if len(s.plans) == 0 && len(s.renamed) == 0 {
+	if len(s.plans) == 0 && len(s.replaced) == 0 && len(s.renamed) == 0 {
 		return u.Src, s.result
 	}
 	return s.render(), s.result
@@ -180,6 +180,9 @@ func (s *splitter) consider(fn *asm.Function, b *behaviour) {
 		s.result.Refused = append(s.result.Refused, probe.Skipped{Name: fn.Name, Reason: p.refused})
 	case p.moved == 0 && !p.ordered:
 		s.result.Hot++
+		for i := range p.unaligned {
+			s.replaced[i] = []byte{}
+		}
 	default:
 		s.plans = append(s.plans, p)
 	}

@@ -357,3 +357,38 @@ func TestUnaligned(t *testing.T) {
 		}
 	}
 }
+
+// TestAlignsHotLoops has two loops in a function whose blocks are in the best order already: the one that runs often stays aligned,
+// and neither the other one nor what a jump leads to.
+func TestAlignsHotLoops(t *testing.T) {
+	t.Parallel()
+	const (
+		align = "\t.p2align 4,,10\n\t.p2align 3\n"
+		text  = "\t.file\t\"a.c\"\n\t.text\n\t.p2align 4\n\t.type\tf, @function\nf:\n\txorl\t%eax, %eax\n" +
+			"HOT.L2:\n\tdecl\t%edi\n\tjne\t.L2\n\tmovl\t$3, %esi\n" +
+			"COLD.L3:\n\tdecl\t%esi\n\tjne\t.L3\n\tret\n\t.size\tf, .-f\n"
+	)
+	with := func(hot, cold string) string {
+		return strings.ReplaceAll(strings.ReplaceAll(text, "HOT", hot), "COLD", cold)
+	}
+	flow := &Flow{
+		Times: []uint64{10, 90000, 10, 30, 10},
+		Edges: []Edge{{0, 1, 10}, {1, 1, 89990}, {1, 2, 10}, {2, 3, 10}, {3, 3, 20}, {3, 4, 10}},
+	}
+	for name, tt := range map[string]struct {
+		flow *Flow
+		want string
+	}{
+		"by executions": {flow, with(align, "")},
+		"not known":     {nil, with(align, align)},
+	} {
+		unit, err := isa.Parse([]byte(with(align, align)), machine.X86_64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, result := Split(unit, func(f FuncInfo) ([]bool, bool) { return make([]bool, f.Blocks), true }, Options{Flow: func(FuncInfo) *Flow { return tt.flow }})
+		if string(out) != tt.want || len(result.Split)+len(result.Ordered)+len(result.Refused) > 0 {
+			t.Errorf("%s: %s\n%+v\nwant\n%s", name, out, result, tt.want)
+		}
+	}
+}
