@@ -42,6 +42,19 @@ func Demangle(symbol string, short bool) (string, bool) {
 	return text, true
 }
 
+// HandlerOf returns the name of the function whose exceptions some code handles, and whether a name is that of such code: ?catch$2@?0?f@4HA
+// is of f. The unwinder of MSVC's system calls it.
+func HandlerOf(name string) (function string, ok bool) {
+	for _, prefix := range []string{"?catch$", "?dtor$"} {
+		if rest, found := strings.CutPrefix(name, prefix); found {
+			number, rest, found := strings.Cut(rest, "@?0?")
+			function, ends := strings.CutSuffix(rest, "@4HA")
+			return function, found && ends && function != "" && number != "" && strings.Trim(number, "0123456789") == ""
+		}
+	}
+	return "", false
+}
+
 // parser reads a name from its beginning. What cannot be read sets bad and empties the rest, so that all loops end.
 type parser struct {
 	rest  string

@@ -68,6 +68,18 @@ func TestDemangle(t *testing.T) {
 	}
 }
 
+func TestHandlerOf(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"?catch$2@?0??rethrow@@YAHH@Z@4HA": "?rethrow@@YAHH@Z", "?dtor$12@?0?dllfn@4HA": "dllfn",
+		"?catch$@?0?f@4HA": "", "?catch$2@?0?f@4H": "", "?catch$2@?0?@4HA": "", "?catch@@YAXXZ": "", "f": "",
+	} {
+		if got, ok := HandlerOf(name); ok != (want != "") || ok && got != want {
+			t.Errorf("%s: %q, %v, want %q", name, got, ok, want)
+		}
+	}
+}
+
 // TestLimits has names that would become as long as one likes, and as deep.
 func TestLimits(t *testing.T) {
 	t.Parallel()

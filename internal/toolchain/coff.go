@@ -40,8 +40,6 @@ func coffRefusal(cmd *driver.Command, tc driver.Toolchain) string {
 // coffLacks returns a requested feature that programs for Windows cannot have, or "".
 func (o *ShimOptions) coffLacks() string {
 	switch {
-	case o.MSVC && o.Mode.Timed():
-		return fmt.Sprintf("mode %v for Windows needs mingw-w64 (clang --target=x86_64-w64-windows-gnu); programs for MSVC's system have it by cairn hooks", o.Mode)
 	case o.Exact || o.Flight || o.Signals:
 		return "--clock exact, --flight and --tick signal are not supported for Windows: there a thread keeps the clock of mode spike"
 	case o.Runtime != "":

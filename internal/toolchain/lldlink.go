@@ -44,7 +44,7 @@ func (w *wrapper) linkMSVC(ctx context.Context, s *verb.Streams, path string, ar
 	for _, name := range line.Inputs {
 		l.inputs = append(l.inputs, linkInput{path: name})
 	}
-	argv = slices.Concat(argv, line.Options(), []string{tc.Archive, "kernel32.lib"})
+	argv = slices.Concat(argv, line.Options(shim.Mode.Timed()), []string{tc.Archive, "kernel32.lib"})
 	record := mapAssembler{s, tc.Object, true, c.Path, shim.Target}.record(ctx, l.inputs, line.Output)
 	return l.run(path, append(argv, record...))
 }

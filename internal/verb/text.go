@@ -30,8 +30,11 @@ func Written(file string) bool {
 	return !(strings.HasPrefix(base, "cairn_") && strings.HasSuffix(dir, "/src/runtime/"))
 }
 
-// Unversioned is a symbol without the version that dynamic ones have.
+// Unversioned is a symbol without the version that dynamic ones have. Names of MSVC's C++ have none, but the same sign.
 func Unversioned(symbol string) string {
+	if strings.HasPrefix(symbol, "?") {
+		return symbol
+	}
 	name, _, _ := strings.Cut(symbol, "@")
 	return cmp.Or(name, symbol)
 }

@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -47,6 +49,112 @@ func TestWindowsMSVC(t *testing.T) {
 				w.checkMSVC(t, program, want, code)
 			})
 		}
+		for _, mode := range []string{"spike", "stacks", "trace --depth 4"} {
+			t.Run(strings.Join(append(flags, mode), " "), func(t *testing.T) {
+				program := msvcProgram(t, append([]string{cairn, "cc", "--strict", "--mode"}, strings.Fields(mode)...), flags)
+				got, gotCode := w.run(t, t.TempDir(), program)
+				if checkAnswer(t, got, want); gotCode != code {
+					t.Errorf("exit code %d, without probes %d", gotCode, code)
+				}
+			})
+		}
+	}
+	for _, flags := range []string{"-O1", "-O0", "-O2"} {
+		if flags != "-O1" && testing.Short() {
+			break
+		}
+		for _, mode := range []string{"stacks", "trace"} {
+			t.Run("calls "+flags+" "+mode, func(t *testing.T) { w.callsMSVC(t, mode, flags) })
+		}
+		t.Run("late "+flags, func(t *testing.T) { w.lateMSVC(t, flags) })
+	}
+}
+
+// msvcCalls builds the program of testdata/windowsmsvc/calls.cc, whose names are in a PDB or, without -g, in its symbols.
+func msvcCalls(t *testing.T, prefix []string, flags ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "calls.exe")
+	libraries(t, dir)
+	own := slices.Concat(prefix, []string{"clang-22", msvc[0], msvc[1], "-fexceptions", "-fcxx-exceptions", "-Wno-unused-command-line-argument"}, flags)
+	for _, args := range [][]string{
+		append([]string{"clang-22"}, append(slices.Clone(msvc), "-w", "-O1", "-c", filepath.Join("testdata", "windowsmsvc", "start.c"), "-o", filepath.Join(dir, "start.obj"))...),
+		append([]string{"clang-22"}, append(slices.Clone(msvc), "-w", "-O1", "-c", filepath.Join("testdata", "windowsmsvc", "breaks.c"), "-o", filepath.Join(dir, "breaks.obj"))...),
+		append(slices.Clone(own), "-c", filepath.Join("testdata", "windowsmsvc", "calls.cc"), "-o", filepath.Join(dir, "calls.obj")),
+		append(slices.Clone(own), "-nostdlib", "-L"+dir, "-lvcruntime", "-lmsvcrt", "-lkernel32", "-Wl,-subsystem:console,-include:_tls_used", "-o", program,
+			filepath.Join(dir, "calls.obj"), filepath.Join(dir, "start.obj"), filepath.Join(dir, "breaks.obj")),
+	} {
+		output(t, command(t, args[0], args[1:]...))
+	}
+	return program
+}
+
+// callsMSVC compares a program with the same one for Linux, call by call: also what handlers of exceptions call.
+func (w *windows) callsMSVC(t *testing.T, mode, flags string) {
+	dir := t.TempDir()
+	prefix := []string{cairn, "cc", "--strict", "--mode", mode}
+	elf, own, logs := filepath.Join(dir, "calls"), filepath.Join(dir, "linux"), filepath.Join(dir, "logs")
+	output(t, command(t, cairn, append(prefix[1:], "clang-22", flags, "-g", "-o", elf, filepath.Join("testdata", "windowsmsvc", "calls.cc"), "-lstdc++")...))
+	program := msvcCalls(t, prefix, flags)
+	want, code := w.run(t, "", msvcCalls(t, nil, flags))
+	cmd := w.command(t, logs, program)
+	cmd.Env = append(cmd.Env, "CAIRN_TRACE=file")
+	got, _ := cmd.Output()
+	if checkAnswer(t, strings.ReplaceAll(string(got), "\r\n", "\n"), want); cmd.ProcessState.ExitCode() != code {
+		t.Errorf("exit code %d, without probes %d", cmd.ProcessState.ExitCode(), code)
+	}
+	cmd = command(t, elf)
+	cmd.Env = append(cmd.Env, "CAIRN_DIR="+own, "CAIRN_TRACE=file")
+	cmd.Run() // with the sum's last bits
+	rows := callRows(t, logs, program)
+	compareRows(t, flags, rows, callRows(t, own, elf))
+	if len(rows) < 100 {
+		t.Errorf("only %d stacks", len(rows))
+	}
+}
+
+// lateMSVC looks for the two late calls of a program, one of which a handler makes, in a program with a PDB.
+func (w *windows) lateMSVC(t *testing.T, flags string) {
+	program := msvcCalls(t, []string{cairn, "cc", "--strict", "--mode", "spike"}, flags, "-g")
+	own := regexp.MustCompile(`^(main|late|descend|deepest|nap)$`)
+	for ms := 60; ; ms *= 3 { // on a loaded machine the clock may be late by more than they take
+		logs := t.TempDir()
+		w.run(t, logs, program, strconv.Itoa(ms))
+		var found []string
+		for _, line := range strings.Split(output(t, command(t, cairn, "spikes", "--top", "0", logs, program)), "\nspike ") {
+			var names []string
+			for _, m := range spikeFrame.FindAllStringSubmatch(line, -1) {
+				if own.MatchString(m[1]) {
+					names = append(names, m[1])
+				}
+			}
+			found = append(found, strings.Join(names, " "))
+		}
+		text := strings.Join(found, "\n")
+		if strings.Contains(text, "main late descend descend descend deepest nap") && strings.Contains(text, "main late late nap") {
+			return
+		}
+		if ms > 5000 {
+			t.Fatalf("found %q", found)
+		}
+	}
+}
+
+// spikeFrame is a function on the stack of a spike.
+var spikeFrame = regexp.MustCompile(`(?m)^  +[0-9]+\) ([^ (]+)`)
+
+// libraries makes those that programs for MSVC's system are linked with in a directory.
+func libraries(t *testing.T, dir string) {
+	t.Helper()
+	definitions, err := filepath.Abs(filepath.Join("testdata", "windowsmsvc", "vcruntime.def"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	output(t, command(t, "llvm-dlltool-22", "-m", "i386:x86-64", "-d", definitions, "-l", filepath.Join(dir, "vcruntime.lib")))
+	for _, name := range []string{"kernel32", "msvcrt"} {
+		if err := os.Symlink("/usr/x86_64-w64-mingw32/lib/lib"+name+".a", filepath.Join(dir, name+".lib")); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -64,12 +172,7 @@ func msvcProgram(t *testing.T, prefix, flags []string) string {
 		cmd.Dir = dir
 		output(t, cmd)
 	}
-	run("llvm-dlltool-22", "-m", "i386:x86-64", "-d", filepath.Join(sources, "vcruntime.def"), "-l", "vcruntime.lib")
-	for _, name := range []string{"kernel32", "msvcrt"} {
-		if err := os.Symlink("/usr/x86_64-w64-mingw32/lib/lib"+name+".a", filepath.Join(dir, name+".lib")); err != nil {
-			t.Fatal(err)
-		}
-	}
+	libraries(t, dir)
 	for object, source := range map[string]string{"start": "start.c", "starts": "start.c", "breaks": "breaks.c"} {
 		args := append([]string{"clang-22"}, msvc...)
 		if object == "starts" {

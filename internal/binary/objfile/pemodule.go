@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/golines"
 	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/msname"
 )
 
 // Problem: a program or DLL for Windows has the same data as an ELF module in other tables (Microsoft, PE Format).
@@ -314,6 +315,9 @@ func (f *peFile) functions() []symbolOfCode {
 		if class == coffFile {
 			source = strings.TrimRight(string(rest[:min(more*coffSymbol, len(rest))]), "\x00")
 			continue
+		}
+		if of, handler := msname.HandlerOf(name); handler { // a part of that function
+			name = of
 		}
 		if number <= 0 || number >= len(f.m.Sections) || f.m.Sections[number].Flags&elf.SHF_EXECINSTR == 0 {
 			continue

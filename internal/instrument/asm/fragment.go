@@ -1,9 +1,8 @@
 package asm
 
 import (
-	"regexp"
-
 	"github.com/cairnprof/cairn/internal/lazyregexp"
+	"github.com/cairnprof/cairn/internal/msname"
 )
 
 // Fragment is a piece of code under a function symbol of its own.
@@ -118,19 +117,13 @@ func (f *Function) Main() *Fragment { return f.Frags[0] }
 // f.part.0.cold, as f.part.0 is a function.
 var ColdName = lazyregexp.New(`^(.+)\.cold(?:\.\d+)?$`)
 
-// funcletName matches the names of code that the unwinder of MSVC's system calls to handle an exception of a function.
-var funcletName = lazyregexp.New(`^\?(?:catch|dtor)\$\d+@\?0\?(.+)@4HA$`)
-
 // movedFrom returns the name of the function that has code under a name of its own, "" for a function.
 func (p *Parser) movedFrom(name string) string {
-	names := []func() *regexp.Regexp{ColdName}
-	if p.handlers {
-		names = append(names, funcletName)
+	if m := ColdName().FindStringSubmatch(name); m != nil {
+		return m[1]
 	}
-	for _, moved := range names {
-		if m := moved().FindStringSubmatch(name); m != nil {
-			return m[1]
-		}
+	if of, ok := msname.HandlerOf(name); ok && p.handlers {
+		return of
 	}
 	return ""
 }
@@ -227,8 +220,8 @@ func (p *Parser) assignCold() {
 		parent := p.parentOf(of)
 		if parent != nil && parent != fn && parent.Main().Sec.Group == fn.Main().Sec.Group {
 			fn.join(parent)
-			if first := fn.Main().Blocks; len(first) > 0 && funcletName().MatchString(fn.Name) {
-				first[0].again = true
+			if _, handler := msname.HandlerOf(fn.Name); handler && len(fn.Main().Blocks) > 0 {
+				fn.Main().Blocks[0].again = true
 			}
 			continue
 		}

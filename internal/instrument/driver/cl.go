@@ -150,7 +150,7 @@ func (c *Command) clArgs(args []string, tc Toolchain) []string {
 		ours = append(ours, "/clang:-idirafter"+tc.Include)
 	}
 	if c.Links {
-		for _, w := range append(c.msvcOptions(), tc.Archive, "kernel32.lib") {
+		for _, w := range append(c.msvcOptions(tc), tc.Archive, "kernel32.lib") {
 			ours = append(ours, "/clang:-Xlinker", "/clang:"+w)
 		}
 	}
@@ -163,6 +163,7 @@ type LLDLink struct {
 	Output string
 	Other  bool // it links no program: it makes a library, or prints something
 	bare   bool // without default libraries
+	debug  bool // it says what debug information there is
 }
 
 // ParseLLDLink reads the arguments of lld-link.
@@ -189,6 +190,8 @@ func (l *LLDLink) parse(args []string, read ReadFunc, depth int) {
 			l.Inputs = append(l.Inputs, arg)
 		case strings.HasPrefix(lower, "out:"):
 			l.Output = name[len("out:"):]
+		case strings.HasPrefix(lower, "debug"):
+			l.debug = true
 		case lower == "nodefaultlib":
 			l.bare = true
 		case lower == "lib", lower == "help", lower == "?", lower == "version", strings.HasPrefix(lower, "machine:") && lower != "machine:x64":
@@ -197,10 +200,5 @@ func (l *LLDLink) parse(args []string, read ReadFunc, depth int) {
 	}
 }
 
-// Options returns the options of a link with the runtime.
-func (l *LLDLink) Options() []string {
-	if l.bare {
-		return []string{"-build-id"}
-	}
-	return []string{"-build-id", "-include:" + tlsTable}
-}
+// Options returns the options of a link with the runtime, of a mode that measures time or not.
+func (l *LLDLink) Options(timed bool) []string { return msvcOptions(l.bare, timed && !l.debug) }

@@ -21,8 +21,14 @@ func TestLLDLink(t *testing.T) {
 		{"/machine:arm64 a.obj", "a.obj", "a.exe", true, false},
 	} {
 		l := ParseLLDLink(strings.Fields(test.args), read)
-		if strings.Join(l.Inputs, " ") != test.inputs || l.Output != test.output || l.Other != test.other || len(l.Options()) != map[bool]int{true: 1, false: 2}[test.bare] {
+		if strings.Join(l.Inputs, " ") != test.inputs || l.Output != test.output || l.Other != test.other || len(l.Options(false)) != map[bool]int{true: 1, false: 2}[test.bare] {
 			t.Errorf("%s: %+v", test.args, l)
+		}
+	}
+	for args, want := range map[string]bool{"a.obj": true, "/debug a.obj": false, "-DEBUG:full a.obj": false} {
+		l := ParseLLDLink(strings.Fields(args), read)
+		if got := slices.Contains(l.Options(true), "-debug:symtab"); got != want || slices.Contains(l.Options(false), "-debug:symtab") {
+			t.Errorf("%s: %q", args, l.Options(true))
 		}
 	}
 }

@@ -3,6 +3,7 @@ package driver
 import (
 	"path"
 	"slices"
+	"strings"
 )
 
 // Problem: with the target of MSVC, clang starts no assembler but its own, whatever -fno-integrated-as and -B say.
@@ -18,7 +19,7 @@ func (tc *Toolchain) StandIn(compiler string) string { return path.Join(tc.Bin, 
 // msvcLink returns the arguments of a link by lld-link. The runtime is an object that nothing else draws in; the loader calls it
 // by a table of the C library. A CodeView record, which identifies the program, is made with a PDB, or if it is asked for.
 func (c *Command) msvcLink(args []string, tc Toolchain) []string {
-	for _, w := range c.msvcOptions() {
+	for _, w := range c.msvcOptions(tc) {
 		args = append(args, "-Xlinker", w)
 	}
 	if c.Language {
@@ -27,10 +28,26 @@ func (c *Command) msvcLink(args []string, tc Toolchain) []string {
 	return append(args, tc.Archive, "-lkernel32")
 }
 
-// msvcOptions returns the options of lld-link.
-func (c *Command) msvcOptions() []string {
-	if slices.Contains(c.words, "-nostdlib") || slices.Contains(c.words, "-nodefaultlibs") {
-		return []string{"-build-id"}
+// msvcOptions returns the options of lld-link. Logs of the modes that measure time have no names: where the link makes no PDB, it
+// writes symbols.
+func (c *Command) msvcOptions(tc Toolchain) []string {
+	bare := slices.Contains(c.words, "-nostdlib") || slices.Contains(c.words, "-nodefaultlibs")
+	return msvcOptions(bare, tc.Timed && !slices.ContainsFunc(c.words, asksForDebug))
+}
+
+// asksForDebug reports whether a word of a command may make a PDB: options of compilers, and of the linker behind theirs.
+func asksForDebug(word string) bool {
+	lower := strings.ToLower(word)
+	return strings.HasPrefix(word, "-g") || strings.Contains(lower, "debug") || lower == "/z7" || lower == "-z7" || lower == "/zi" || lower == "-zi"
+}
+
+func msvcOptions(bare, symbols bool) []string {
+	out := []string{"-build-id"}
+	if !bare {
+		out = append(out, "-include:"+tlsTable)
 	}
-	return []string{"-build-id", "-include:" + tlsTable}
+	if symbols {
+		out = append(out, "-debug:symtab")
+	}
+	return out
 }

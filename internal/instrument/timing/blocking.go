@@ -45,7 +45,7 @@ var blocking = sync.OnceValue(func() map[string]bool {
 func (b *body) mayBlock() bool {
 	for i := range b.insns {
 		in := &b.insns[i]
-		if in.word == "syscall" || suspends(in.effect.callee) || leavesStack(in) || endsThread[in.effect.callee] || cancelsThread[in.effect.callee] || in.flow == asm.FlowCall && blocking()[called(in.target)] {
+		if in.word == "syscall" || suspends(in.effect.callee) || leavesStack(in) || endsThread[in.effect.callee] || cancelsThread[in.effect.callee] || in.flow == asm.FlowCall && (blocking()[called(in.target)] || blocking()[called(b.loaded(i))]) {
 			return true
 		}
 	}

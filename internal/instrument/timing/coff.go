@@ -46,6 +46,7 @@ type coffTiming struct{ x86Timing }
 // A frame says where the stack pointer of the entry is in the body of a function: off above a register.
 type frame struct {
 	start, end int // offsets of its directives
+	body       int // offset behind the prologue
 	reg        string
 	off        int
 	size       int // of the frame below the return address, but for alloca
@@ -82,6 +83,8 @@ func (t *timer) scanFrames() {
 				n, _ := strconv.Atoi(string(bytes.TrimSpace(ops[1])))
 				cur.reg, cur.off = string(bytes.TrimSpace(ops[0])), cur.size-n
 			}
+		case ".seh_endprologue":
+			cur.body = pos
 		case ".seh_endproc":
 			cur.end = start
 			if cur.reg == "%rsp" {
@@ -289,13 +292,25 @@ func (t *timer) coffBody(b *body) {
 		code := "\tleaq\t" + f.above(0) + ", %r11\n\tcall\t" + timedArrived + "\n"
 		t.Insert(a.at, t.on.again(t, a, code))
 	}
-	for i := range b.insns {
-		if to := leavesFrames[t.imported(b, i)]; to != "" && b.insns[i].flow == asm.FlowCall && t.frameAt(b.insns[i].at) != nil {
-			t.Insert(b.insns[i].at, "\tcall\t"+to+"\n")
-		}
-	}
+	t.beforeCalls(b)
 	for i := range b.frags {
 		t.coffFragment(b, i)
+	}
+}
+
+// beforeCalls inserts the code in front of calls that leave frames, or the process.
+func (t *timer) beforeCalls(b *body) {
+	for i := range b.insns {
+		in := &b.insns[i]
+		switch {
+		case in.flow != asm.FlowCall:
+		case t.Opts.Mode == prof.ModeStacks:
+			t.Insert(in.at, t.coffLast(b, i))
+		case t.Opts.Mode == prof.ModeSpike:
+			if to := leavesFrames[t.imported(b, i)]; to != "" && t.frameAt(in.at) != nil {
+				t.Insert(in.at, "\tcall\t"+to+"\n")
+			}
+		}
 	}
 }
 
@@ -313,14 +328,25 @@ var leavesFrames = map[string]string{
 // is loaded into a register before.
 func (t *timer) imported(b *body, i int) string {
 	in := &b.insns[i]
-	if in.effect.callee != "" || i == 0 || b.insns[i-1].block != in.block || !strings.HasPrefix(b.insns[i-1].word, "mov") {
+	if in.effect.callee != "" {
 		return in.effect.callee
 	}
-	ops := asm.SplitInsnOperands(b.insns[i-1].rest)
-	if len(ops) != 2 || "*"+string(ops[1]) != string(in.target) {
-		return ""
+	if from := b.loaded(i); from != nil {
+		return t.Unit.Machine.Callee(append([]byte("*"), from...))
 	}
-	return t.Unit.Machine.Callee(append([]byte("*"), ops[0]...))
+	return ""
+}
+
+// loaded returns the operand that the instruction before instruction i loads into the register by which that calls, or nil.
+func (b *body) loaded(i int) []byte {
+	if i == 0 || b.insns[i-1].block != b.insns[i].block || !strings.HasPrefix(b.insns[i-1].word, "mov") {
+		return nil
+	}
+	ops := asm.SplitInsnOperands(b.insns[i-1].rest)
+	if len(ops) != 2 || "*"+string(ops[1]) != string(b.insns[i].target) {
+		return nil
+	}
+	return ops[0]
 }
 
 // coffFragment plans the exits of fragment i of b, and the stubs after its end.

@@ -17,6 +17,45 @@ import (
 // coffHead begins a function of gcc for Windows, whose body and epilogue follow.
 const coffHead = "\t.file\t\"a.c\"\n\t.text\n\t.globl\tf\n\t.def\tf;\t.scl\t2;\t.type\t32;\t.endef\n"
 
+// TestHandlers looks at the handler of an exception: its function goes on there, and it is no call.
+func TestHandlers(t *testing.T) {
+	t.Parallel()
+	const (
+		head  = "\t.def\tNAME;\n\t.scl\t2;\n\t.type\t32;\n\t.endef\n\t.globl\tNAME\n\t.p2align\t4\nNAME:\n.seh_proc NAME\n\t.seh_handler __CxxFrameHandler3, @unwind, @except\n"
+		frame = "\tpushq\t%rbp\n\t.seh_pushreg %rbp\n\tsubq\t$64, %rsp\n\t.seh_stackalloc 64\n\tleaq\t64(%rsp), %rbp\n\t.seh_setframe %rbp, 64\n\t.seh_endprologue\n"
+		body  = "\tcallq\tg\n\tnop\n.LBB0_1:\n\t.seh_startepilogue\n\taddq\t$64, %rsp\n\tpopq\t%rbp\n\t.seh_endepilogue\n\tretq\n\t.seh_endproc\n"
+		enter = "\tmovq\t%rdx, 16(%rsp)\n\tpushq\t%rbp\n\t.seh_pushreg %rbp\n\tsubq\t$32, %rsp\n\t.seh_stackalloc 32\n\tleaq\t64(%rdx), %rbp\n\t.seh_endprologue\n"
+		leave = "\tcallq\th\n\tleaq\t.LBB0_1(%rip), %rax\n\t.seh_startepilogue\n\taddq\t$32, %rsp\n\tpopq\t%rbp\n\t.seh_endepilogue\n\tretq\n\t.seh_endproc\n"
+	)
+	f, handler := strings.ReplaceAll(head, "NAME", "f"), strings.ReplaceAll(head, "NAME", `"?catch$2@?0?f@4HA"`)
+	text := "\t.text\n" + f + frame + body + handler + enter + leave
+	for mode, want := range map[prof.Mode]string{
+		prof.ModeSpike:  "\t.seh_endprologue\n\tleaq\t8(%rbp), %r11\n\tcall\t__cairn_arrived\n\tcallq\th\n\tleaq\t.LBB0_1(%rip), %rax\n\t.seh_startepilogue\n",
+		prof.ModeStacks: "\t.seh_endprologue\n\tleaq\t8(%rbp), %r11\n\tcall\t__cairn_tree_back_at\n\tcallq\th\n\tleaq\t.LBB0_1(%rip), %rax\n\t.seh_startepilogue\n",
+		prof.ModeTrace:  "\tcallq\th\n\tleaq\t.LBB0_1(%rip), %rax\n\t.seh_startepilogue\n",
+	} {
+		unit, err := isa.ParseAs(asm.ParseOptions{Object: asm.COFF}, []byte(text), machine.X86_64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, result := Rewrite(unit, probe.Options{Object: asm.COFF, MSVC: true, Mode: mode})
+		_, after, _ := strings.Cut(string(out), "\tleaq\t64(%rdx), %rbp\n")
+		if result.Functions != 1 || len(result.Skipped) != 0 || !strings.Contains(after, want) || strings.HasPrefix(after, "\t.seh_endprologue\n\tcallq") {
+			t.Errorf("mode %v: %d functions, %v:\n%s", mode, result.Functions, result.Skipped, out)
+		}
+		// Of a function without probes, or that the handler cannot find the frame of, the handler is as it was.
+		for _, other := range []string{"\t.text\n" + handler + enter + leave, strings.Replace(text, "leaq\t64(%rdx), %rbp", "movq\t%rdx, %rbp", 1)} {
+			unit, err := isa.ParseAs(asm.ParseOptions{Object: asm.COFF}, []byte(other), machine.X86_64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out, _ := Rewrite(unit, probe.Options{Object: asm.COFF, MSVC: true, Mode: mode}); !strings.Contains(string(out), "\t.seh_endprologue\n\tcallq\th\n") {
+				t.Errorf("mode %v:\n%s", mode, out)
+			}
+		}
+	}
+}
+
 // TestCOFFExits looks at where exits are checked, and what is refused.
 func TestCOFFExits(t *testing.T) {
 	t.Parallel()

@@ -48,11 +48,7 @@ func (t *timer) coffTree(b *body) {
 	t.coffArrivals(b, func(a arrival, f *frame) string {
 		return "\tleaq\t" + f.above(0) + ", %r11\n\tcall\t" + treeBackAt + "\n"
 	})
-	for i := range b.insns {
-		if in := &b.insns[i]; in.flow == asm.FlowCall {
-			t.Insert(in.at, t.coffLast(b, i))
-		}
-	}
+	t.beforeCalls(b)
 	t.insertStubs(b, stubs)
 }
 
@@ -70,6 +66,7 @@ func (t *timer) coffLast(b *body, i int) string {
 // coffTrace plans the code of one body in mode trace.
 func (t *timer) coffTrace(b *body) {
 	id := t.NewLabel()
+	b.id = id
 	t.Insert(beforeProc(t.Unit.Src, b.frags[0].Label), "\t.p2align\t2\n")
 	t.Insert(b.frags[0].Label, id+":\n")
 	var first stubText

@@ -32,6 +32,8 @@ type body struct {
 	rep     bool        // it has a string instruction that repeats
 	live    regSet      // at the entry
 	leaves  []departure // of COFF: where the exits are checked
+	timed   bool        // it has probes
+	id      string      // of COFF in mode trace: the label by which events name it
 }
 
 // bodyInsn is an instruction, or a line of inline assembly.

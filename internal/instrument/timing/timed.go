@@ -8,6 +8,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/probe"
+	"github.com/cairnprof/cairn/internal/msname"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -135,6 +136,9 @@ func rewrite(u *asm.Unit, opts probe.Options) ([]byte, probe.Result) {
 	}
 	t.analyse()
 	for _, b := range t.all {
+		if _, ok := msname.HandlerOf(b.name); ok && t.isCOFF() {
+			continue
+		}
 		if t.isCOFF() {
 			t.planEpilogues(b)
 		}
@@ -143,6 +147,10 @@ func rewrite(u *asm.Unit, opts probe.Options) ([]byte, probe.Result) {
 			continue
 		}
 		t.body(b)
+		b.timed = true
+	}
+	if t.isCOFF() {
+		t.handlers()
 	}
 	if t.Result.Functions == 0 {
 		return u.Src, t.Result

@@ -183,7 +183,7 @@ func (b *builder) add(f Function) int {
 // find returns the function whose code includes a symbol, if there is one. If several have the
 // name, it is one that begins on line, or is in file, if these are known.
 func (b *builder) find(symbol, file string, line int) (int, bool) {
-	symbol, _, _ = strings.Cut(symbol, "@") // the version of a dynamic symbol
+	symbol = unversioned(symbol)
 	list := b.bySymbol[sourcefunc.Name(symbol)]
 	if len(list) == 0 {
 		return 0, false
@@ -201,12 +201,21 @@ func (b *builder) find(symbol, file string, line int) (int, bool) {
 	return list[0], true
 }
 
+// unversioned removes the version of a dynamic symbol. Names of MSVC's C++ have none, but the same sign.
+func unversioned(symbol string) string {
+	if strings.HasPrefix(symbol, "?") {
+		return symbol
+	}
+	name, _, _ := strings.Cut(symbol, "@")
+	return name
+}
+
 // function is find, and adds the function if it is missing.
 func (b *builder) function(symbol, file string, line int) int {
 	if i, ok := b.find(symbol, file, line); ok {
 		return i
 	}
-	symbol, _, _ = strings.Cut(symbol, "@")
+	symbol = unversioned(symbol)
 	return b.add(Function{Symbol: sourcefunc.Name(symbol), Module: -1, File: b.file(file), Line: line})
 }
 
