@@ -11,7 +11,7 @@ import (
 // to a path. Programs find the functions that they import in the C library and in more libraries, as -lstdc++.
 func MachOLoader(compiler, sources, to string, libraries ...string) error {
 	args := []string{"-O1", "-w", "-rdynamic", "-o", to}
-	for _, part := range []string{"loader", "libsystem", "tlv", "unwind", "objc"} {
+	for _, part := range []string{"loader", "libsystem", "threads", "tlv", "unwind", "objc"} {
 		args = append(args, filepath.Join(sources, part+".c"))
 	}
 	args = slices.Concat(args, []string{"-Wl,--no-as-needed"}, libraries, []string{"-ldl", "-lm"})

@@ -13,6 +13,7 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/runtime/nativert"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // platformWarning matches what clang's assembler says of all text for a simulator, clang's own output as well,
@@ -27,8 +28,10 @@ func (o *ShimOptions) machOLacks(c Compiler) string {
 	switch {
 	case c.Family != driver.Clang:
 		return "for Mach-O, cairn instruments the output of clang only"
-	case o.Mode.Timed():
-		return fmt.Sprintf("mode %s is not supported for Mach-O: its runtime needs ELF and Linux; modes cover, block, count, full, order and block+order are", o.Mode)
+	case o.Mode.Timed() && o.Mode != prof.ModeTrace:
+		return fmt.Sprintf("mode %s is not supported for Mach-O: its runtime needs ELF and Linux; mode trace and those that record are", o.Mode)
+	case o.Mode == prof.ModeTrace && o.Depth > 0:
+		return "--depth is not supported for Mach-O"
 	case o.Runtime != "":
 		return "--shared-runtime is not supported for Mach-O"
 	case o.Prove:
@@ -43,11 +46,12 @@ func buildMachO(ctx context.Context, tmp string, src sources, c Compiler, opts S
 	if err := src.write(); err != nil {
 		return err
 	}
-	flags := slices.Concat([]string{"-Oz"}, opts.Target, nativert.MachOFlags(opts.Machine), nativert.ObjectArgs(opts.DefaultDir, opts.Slots))
-	cmd := exec.CommandContext(ctx, c.Path, append(flags, "-x", "c", "-c", "-o", filepath.Join(tmp, machOObject), nativert.MachOSource)...)
+	source, args := nativert.MachOSource(opts.Options)
+	flags := slices.Concat([]string{"-Oz"}, opts.Target, nativert.MachOFlags(opts.Machine), args)
+	cmd := exec.CommandContext(ctx, c.Path, append(flags, "-x", "c", "-c", "-o", filepath.Join(tmp, machOObject), source)...)
 	cmd.Dir = src.dir
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("compiling %s: %w: %s", nativert.MachOSource, err, bytes.TrimSpace(out))
+		return fmt.Errorf("compiling %s: %w: %s", source, err, bytes.TrimSpace(out))
 	}
 	return nil
 }

@@ -77,6 +77,9 @@ func (machO) spell(r *Rewriter, text []byte) []byte {
 		case asm.SymbolByte[c]:
 			n := asm.WordEnd(text, i)
 			switch word := text[i:n]; {
+			case page && bytes.HasPrefix(word, []byte("__cairn_")):
+				n = r.spellSymbol(&out, text, i, "@PAGE")
+				page = false
 			case !asm.IsLocal(word):
 				out = append(out, word...)
 				page = page && word[0] == 'x' || string(word) == "adrp"
@@ -95,8 +98,8 @@ func (machO) spell(r *Rewriter, text []byte) []byte {
 	return out
 }
 
-// spellSymbol appends the local label at text[i:] with its modifier use, which precedes an addend, and returns
-// where the label ends.
+// spellSymbol appends the local label, or the symbol of the runtime, at text[i:] with its modifier use, which precedes an
+// addend, and returns where it ends.
 func (r *Rewriter) spellSymbol(out *[]byte, text []byte, i int, use string) int {
 	n := asm.WordEnd(text, i)
 	name := string(text[i:n])
@@ -105,7 +108,7 @@ func (r *Rewriter) spellSymbol(out *[]byte, text []byte, i int, use string) int 
 			name = "." + r.areas[k].symbol
 		}
 	}
-	*out = append(append(*out, name[1:]...), use...)
+	*out = append(append(*out, strings.TrimPrefix(name, ".")...), use...)
 	return n
 }
 

@@ -2,6 +2,7 @@ package timing
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -58,7 +59,13 @@ func (aarch64Timing) isTail(t *timer, b *body, i int) (tail, known bool) {
 		}
 	}
 	f := b.frags[in.frag]
-	if !f.Unwind || t.cfaRule(f, in.at) != (cfaPlace{reg: "sp"}) {
+	blocks := slices.ContainsFunc(b.frags, t.takesBlocks)
+	if t.isMachO() {
+		if b.keepsReturn(0, len(b.insns), "st") {
+			tail := b.keepsReturn(b.blockStart(i), i, "ld")
+			return tail, tail || blocks
+		}
+	} else if !f.Unwind || t.cfaRule(f, in.at) != (cfaPlace{reg: "sp"}) {
 		return false, f.Unwind // the frame still exists
 	}
 	for _, f := range b.frags {
@@ -68,7 +75,12 @@ func (aarch64Timing) isTail(t *timer, b *body, i int) (tail, known bool) {
 			}
 		}
 	}
-	return true, true
+	return !blocks, true
+}
+
+// takesBlocks reports whether code takes the addresses of blocks in f, to jump to them, by clang's comment.
+func (t *timer) takesBlocks(f *asm.Fragment) bool {
+	return bytes.Contains(t.Unit.Src[f.Label:f.End], []byte("Block address taken"))
 }
 
 func (aarch64Timing) conditional(in *bodyInsn) (exit, bool) {
@@ -94,7 +106,7 @@ func (aarch64Timing) sharesFrame(t *timer, b *body) bool {
 	}
 	for _, e := range b.exits {
 		in := &b.insns[e.insn]
-		if f := b.frags[in.frag]; strings.HasPrefix(in.effect.callee, outlined) || in.effect.tail && f.Unwind && t.cfaRule(f, in.at) != (cfaPlace{reg: "sp"}) {
+		if f := b.frags[in.frag]; strings.HasPrefix(in.effect.callee, outlined) || in.effect.tail && t.unwinds(f) && t.cfaRule(f, in.at) != (cfaPlace{reg: "sp"}) {
 			return true
 		}
 	}
@@ -161,7 +173,7 @@ func (t *timer) unwindState(f *asm.Fragment, at int) (cfaPlace, bool) {
 	cur := state{cfaPlace{reg: "sp"}, false}
 	var kept []state
 	for line := range bytes.Lines(t.Unit.Src[f.Label:max(f.Label, at)]) {
-		s := asm.ParseLine(bytes.TrimRight(line, "\r\n"))
+		s := t.Unit.ParseLine(line)
 		if s.Kind != asm.LineDirective || !bytes.HasPrefix(s.Word, []byte(".cfi_")) {
 			continue
 		}
@@ -342,7 +354,7 @@ func (m aarch64Timing) slow(leave string, unwound bool) string {
 func (m aarch64Timing) flightEntry(t *timer, b *body) (id, entry, stubs string) {
 	begin, slow, left, id := t.NewLabel(), t.NewLabel(), t.NewLabel(), t.NewLabel()
 	f := b.frags[0]
-	_, unwound := stubPlace(t.Unit.Src, f.End)
+	_, unwound := t.stubPlace(f.End)
 	down, up := "", ""
 	if unwound {
 		down, up = "\t.cfi_adjust_cfa_offset 16\n", "\t.cfi_adjust_cfa_offset -16\n"
@@ -406,6 +418,10 @@ func (m aarch64Timing) event(t *timer, id string, kind, pushed int, stub *stubTe
 // eventPlace returns code that sets x17 to the end of the place of an event, and adds the stub for a full chunk.
 func (m aarch64Timing) eventPlace(t *timer, pushed int, stub *stubText) string {
 	full, back := t.NewLabel(), t.NewLabel()
+	if t.isMachO() {
+		stub.outOfTheWay(pushed, full+":\n"+m.stub(TraceFull, pushed, false)+"\tb\t"+back+"\n")
+		return machOAArch64Place(full, back)
+	}
 	stub.outOfTheWay(pushed, full+":\n"+m.stub(TraceFull, pushed, stub.unwound)+"\tb\t"+back+"\n")
 	return aarch64Local + "\tldr\tx17, [x16]\n" + t.ifNone("x17", full) + "\tadd\tx17, x17, 8\n\ttst\tx17, 0xffff\n\tb.eq\t" + full + "\n" + back + ":\n\tstr\tx17, [x16]\n"
 }

@@ -168,7 +168,7 @@ func (t *timer) scanPads() {
 		if t.Unit.Kind == machine.Arm {
 			line = arm.Code(line)
 		}
-		s := asm.ParseLine(line)
+		s := t.Unit.ParseLine(line)
 		switch {
 		case s.Kind == asm.LineLabel:
 			name := string(s.Word)

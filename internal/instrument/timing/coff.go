@@ -366,7 +366,7 @@ func (t *timer) coffFragment(b *body, i int) {
 	if len(stubs) == 0 {
 		return
 	}
-	at, _ := stubPlace(t.Unit.Src, b.frags[i].End)
+	at, _ := t.stubPlace(b.frags[i].End)
 	t.Insert(at, string(stubs))
 }
 

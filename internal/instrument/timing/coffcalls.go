@@ -24,7 +24,7 @@ func (t *timer) outside(b *body) int {
 	if f := t.frameAt(b.insns[0].at); f != nil {
 		return asm.LineEnd(t.Unit.Src, f.end)
 	}
-	at, _ := stubPlace(t.Unit.Src, b.frags[0].End)
+	at, _ := t.stubPlace(b.frags[0].End)
 	return at
 }
 
@@ -133,7 +133,7 @@ func (t *timer) coffArrivals(b *body, code func(a arrival, f *frame) string) {
 func (t *timer) insertStubs(b *body, stubs []stubText) {
 	for i, f := range b.frags {
 		if len(stubs[i].code) > 0 {
-			at, _ := stubPlace(t.Unit.Src, f.End)
+			at, _ := t.stubPlace(f.End)
 			t.Insert(at, string(stubs[i].code))
 		}
 	}

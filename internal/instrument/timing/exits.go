@@ -131,10 +131,13 @@ func (t *timer) parse(l *asm.CodeLine, frag, start int) bodyInsn {
 		in.effect = effect{use: t.on.mentioned(text)}
 		return in
 	}
-	s := asm.ParseLine(text)
+	s := t.Unit.ParseLine(text)
 	in.word = string(s.Word)
 	in.rest, in.comment, _ = bytes.Cut(s.Rest, []byte(t.on.comment()))
 	in.rest = bytes.TrimSpace(in.rest)
+	if t.isMachO() {
+		_, in.comment, _ = bytes.Cut(text, []byte("##"))
+	}
 	in.flow, in.target = t.Unit.Machine.Classify(s.Word, s.Rest)
 	in.effect = t.on.effects(in.word, in.rest)
 	return in
@@ -221,6 +224,9 @@ func (t *timer) visitConditional(b *body, i int) {
 	default:
 		in.effect.callee, in.effect.tail = name, name != ""
 		e.insn = i
+		if t.isMachO() {
+			e.leave = "jmp\t" + string(t.spelled(in, in.target))
+		}
 		b.exits = append(b.exits, e)
 	}
 }
@@ -258,7 +264,7 @@ func (t *timer) visitJump(b *body, i int, index map[string]int) {
 	if belowStack(in.rest) {
 		b.refuse(RefuseForm)
 	}
-	t.leave(b, i, instructionText(in))
+	t.leave(b, i, t.instructionText(in))
 }
 
 // visitEnd adds the exit of a return.
@@ -267,7 +273,7 @@ func (t *timer) visitEnd(b *body, i int) {
 	switch {
 	case t.Unit.Machine.IsTrap([]byte(in.word)):
 	case t.on.isReturn(in):
-		t.leave(b, i, instructionText(in))
+		t.leave(b, i, t.instructionText(in))
 	default:
 		b.refuse(RefuseKernel)
 	}
@@ -286,11 +292,11 @@ func (t *timer) leave(b *body, i int, text string) {
 }
 
 // instructionText returns an instruction without its comment.
-func instructionText(in *bodyInsn) string {
+func (t *timer) instructionText(in *bodyInsn) string {
 	if len(in.rest) == 0 {
 		return in.word
 	}
-	return in.word + "\t" + string(in.rest)
+	return in.word + "\t" + string(t.spelled(in, in.rest))
 }
 
 // checkShort refuses a body with a branch of short reach over an insertion.

@@ -63,7 +63,7 @@ func (t *timer) flightEntry(b *body) {
 	id, entry, stubs := t.measuring().flightEntry(t, b)
 	t.Insert(f.Label, id+":\n")
 	t.Insert(f.Probe, entry)
-	at, unwound := stubPlace(t.Unit.Src, f.End)
+	at, unwound := t.stubPlace(f.End)
 	t.Insert(at, t.stubUnwind(f, at, unwound), stubs)
 	if unwound {
 		t.Insert(at, t.measuring().rowEnd(t, f, at)) // stubs of exits follow, with a row of their own

@@ -25,7 +25,7 @@ func (t *timer) scanEarly() {
 	frags := t.fragmentsByLabel()
 	for pos := 0; pos < len(src); {
 		next := asm.LineEnd(src, pos)
-		s := asm.ParseLine(bytes.TrimRight(src[pos:next], "\r\n"))
+		s := t.Unit.ParseLine(src[pos:next])
 		if s.Kind == asm.LineInsn { // clang's way to write .set
 			if value, ok := bytes.CutPrefix(bytes.TrimLeft(s.Rest, " \t"), []byte("=")); ok {
 				t.aliases[string(s.Word)] = string(asm.Unquote(asm.Operand(value)))
@@ -159,18 +159,19 @@ func (t *timer) spreadEarly() {
 // stubPlace returns the offset for the stubs of a fragment whose code ends at end, and whether unwind
 // directives are in force there: after the labels and lines that belong to that code, before the end of the
 // function is declared.
-func stubPlace(src []byte, end int) (at int, unwound bool) {
+func (t *timer) stubPlace(end int) (at int, unwound bool) {
+	src := t.Unit.Src
 	at = end
 	ended := false
 	for pos := end; pos < len(src); {
 		next := asm.LineEnd(src, pos)
-		s := asm.ParseLine(bytes.TrimRight(src[pos:next], "\r\n"))
+		s := t.Unit.ParseLine(src[pos:next])
 		word := string(s.Word)
 		belongs := s.Kind == asm.LineLabel && asm.IsLocal(s.Word) && !strings.HasPrefix(word, ".LFE") && !strings.HasPrefix(word, ".Lfunc_end") ||
 			s.Kind == asm.LineDirective && (word == ".loc" || strings.HasPrefix(word, ".cfi_"))
 		switch {
 		case s.Kind == asm.LineDirective && word == ".cfi_endproc":
-			return at, true
+			return at, !t.isMachO()
 		case s.Kind == asm.LineInsn, s.Kind == asm.LineApp, s.Kind == asm.LineDirective && word == ".cfi_startproc":
 			return at, false
 		case belongs && !ended:

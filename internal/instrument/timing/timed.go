@@ -159,6 +159,9 @@ func rewrite(u *asm.Unit, opts probe.Options) ([]byte, probe.Result) {
 		t.nameLocals()
 		return appendCOFFNeed(t.Render()), t.Result
 	}
+	if t.isMachO() {
+		return t.Render(), t.Result
+	}
 	t.hide()
 	return t.AppendNeed(t.Render(), needSymbol, RuntimeSymbol), t.Result
 }
@@ -217,7 +220,7 @@ func (t *timer) reason(b *body, why string) string {
 		return RefuseOutlined
 	case !t.on.reach(t, b):
 		return RefuseShort
-	case t.Opts.Mode == prof.ModeTrace && !aligns(t.Unit.Src, b.frags[0].Label):
+	case t.Opts.Mode == prof.ModeTrace && !t.aligns(b.frags[0].Label):
 		return RefuseUnaligned
 	}
 	return ""
@@ -231,7 +234,7 @@ func (t *timer) body(b *body) {
 		t.coffBody(b)
 		return
 	}
-	if sec := b.fn.Main().Sec; !t.needs[sec] {
+	if sec := b.fn.Main().Sec; !t.needs[sec] && !t.isMachO() {
 		t.needs[sec] = true
 		t.InsertNeed(b.fn, needSymbol)
 	}
@@ -297,7 +300,7 @@ func (t *timer) insertExit(at int, e *exit, code string) (stub string) {
 // fragment plans the exits of fragment i of b, and the stubs after its end.
 func (t *timer) fragment(b *body, i int, f *asm.Fragment) {
 	var stubs []byte
-	at, unwound := stubPlace(t.Unit.Src, f.End)
+	at, unwound := t.stubPlace(f.End)
 	slow := map[string]string{} // the instruction that leaves -> label of its stub
 	for k := range b.exits {
 		e := &b.exits[k]
@@ -312,7 +315,7 @@ func (t *timer) fragment(b *body, i int, f *asm.Fragment) {
 			}
 			return slow[leave]
 		}
-		t.unwinding = f.Unwind
+		t.unwinding = t.unwinds(f)
 		if in.effect.tail && e.cond == "" && (suspends(in.effect.callee) || leavesStack(in)) {
 			if code := t.measuring().tailCall(t, in); code != "" {
 				t.switches = true

@@ -68,19 +68,19 @@ type traceEvent struct {
 
 // traceBody plans the code of one body in mode trace.
 func (t *timer) traceBody(b *body) {
-	start, _ := alignPlace(t.Unit.Src, b.frags[0].Label)
+	start, _ := t.alignPlace(b.frags[0].Label)
 	id := t.NewLabel()
 	t.Insert(start, "\t.p2align\t2\n")
 	t.Insert(b.frags[0].Label, id+":\n")
 	stubs := make([]stubText, len(b.frags))
 	for i, f := range b.frags {
-		stubs[i].at, stubs[i].unwound = stubPlace(t.Unit.Src, f.End)
+		stubs[i].at, stubs[i].unwound = t.stubPlace(f.End)
 	}
 	t.Insert(b.frags[0].Probe, t.on.record(t, traceEvent{id: id, kind: wire.EventEnter, at: b.frags[0].Probe}, b, &stubs[0]))
 	for k := range b.insns {
 		if in := &b.insns[k]; leavesStack(in) && in.flow == asm.FlowCall {
 			stub := &stubs[in.frag]
-			t.unwinding = b.frags[in.frag].Unwind
+			t.unwinding = t.unwinds(b.frags[in.frag])
 			end := t.lineEnd(in.at)
 			t.Insert(in.at, t.leaveCall(in.at, stub))
 			t.Insert(end, t.on.leaveMark(t, wire.EventResume, end, stub)+t.depth(traceReturns, end)) // it has failed
@@ -91,7 +91,7 @@ func (t *timer) traceBody(b *body) {
 		if i < 0 {
 			continue
 		}
-		t.unwinding = b.frags[i].Unwind
+		t.unwinding = t.unwinds(b.frags[i])
 		code := t.on.again(t, a, t.on.record(t, traceEvent{id: id, kind: wire.EventArrive, at: a.at}, b, &stubs[i]))
 		if a.changed {
 			t.Insert(a.call, t.on.stackMark(t, wire.EventSuspend, a.call, &stubs[i])+t.depth(traceLeaves, a.call))
@@ -103,7 +103,7 @@ func (t *timer) traceBody(b *body) {
 		e := &b.exits[k]
 		in := &b.insns[e.insn]
 		stub := &stubs[in.frag]
-		t.unwinding = b.frags[in.frag].Unwind
+		t.unwinding = t.unwinds(b.frags[in.frag])
 		if in.effect.tail && e.cond == "" && changesStack(in.effect.callee) {
 			t.Insert(in.at, t.on.tailSwitch(t, in, func(kind int) string { return t.on.record(t, traceEvent{id: id, kind: kind, at: in.at}, b, stub) }, stub))
 		}
@@ -151,16 +151,17 @@ type stubText struct {
 
 // alignPlace returns the offset of the line of the label that ends at pos, and whether it can be aligned:
 // whether nothing before it belongs to the function, as room for patches and hashes of types do.
-func alignPlace(src []byte, pos int) (start int, ok bool) {
+func (t *timer) alignPlace(pos int) (start int, ok bool) {
+	src := t.Unit.Src
 	line := func(end int) int { return bytes.LastIndexByte(src[:end], '\n') + 1 }
 	start = line(max(pos-1, 0))
 	for at := start; at > 0; {
 		prev := line(at - 1)
-		s := asm.ParseLine(bytes.TrimRight(src[prev:at], "\r\n"))
+		s := t.Unit.ParseLine(src[prev:at])
 		word := string(s.Word)
 		switch {
 		case s.Kind == asm.LineDirective && (strings.HasPrefix(word, ".p2align") || strings.HasPrefix(word, ".align") ||
-			strings.HasPrefix(word, ".balign") || word == ".section" || word == ".text" || word == ".size" || word == ".cfi_endproc"):
+			strings.HasPrefix(word, ".balign") || word == ".section" || word == ".text" || word == ".size" || word == ".cfi_endproc" || word == ".end_data_region"):
 			return start, true
 		case s.Kind == asm.LineDirective && isData(word):
 			return start, false
@@ -175,8 +176,8 @@ func alignPlace(src []byte, pos int) (start int, ok bool) {
 }
 
 // aligns reports whether the function whose label ends at pos can be aligned.
-func aligns(src []byte, pos int) bool {
-	_, ok := alignPlace(src, pos)
+func (t *timer) aligns(pos int) bool {
+	_, ok := t.alignPlace(pos)
 	return ok
 }
 

@@ -73,16 +73,16 @@ func (t *timer) treeBody(b *body) {
 	slot := treeSlot(b.name)
 	live := b.live &^ regR11 // functions with r11 live at the entry have been refused
 	t.Insert(b.frags[0].Label, start+":\n")
-	t.unwinding = b.frags[0].Unwind
+	t.unwinding = t.unwinds(b.frags[0])
 	t.Insert(b.frags[0].Probe, t.measuring().treeEntry(t, live, slot, id, back))
 	flags := slot | t.treeFlags()
 	stubs := make([][]byte, len(b.frags))
-	_, unwound := stubPlace(t.Unit.Src, b.frags[0].End)
+	_, unwound := t.stubPlace(b.frags[0].End)
 	stubs[0] = []byte(t.measuring().treeMiss(t, b, live, treeStub{start, id, back, flags, unwound}))
 	for k := range b.exits {
 		e := &b.exits[k]
 		in := &b.insns[e.insn]
-		t.unwinding = b.frags[in.frag].Unwind
+		t.unwinding = t.unwinds(b.frags[in.frag])
 		if in.effect.tail && e.cond == "" && suspends(in.effect.callee) {
 			t.Insert(in.at, t.measuring().treeTail(t, in, id))
 		}
@@ -102,7 +102,7 @@ func (t *timer) treeBody(b *body) {
 	}
 	for i, f := range b.frags {
 		if len(stubs[i]) > 0 {
-			at, unwound := stubPlace(t.Unit.Src, f.End)
+			at, unwound := t.stubPlace(f.End)
 			t.Insert(at, t.stubUnwind(f, at, unwound), string(stubs[i]))
 		}
 	}

@@ -225,6 +225,10 @@ func (t *timer) event(e traceEvent, tmp string, stub *stubText) string {
 // chunk.
 func (t *timer) eventPlace(tmp string, kept regSet, stub *stubText) string {
 	full, back := t.NewLabel(), t.NewLabel()
+	if t.isMachO() {
+		stub.code = append(stub.code, full+":\n"+stub.call(TraceFull, kept)+"\tjmp\t"+back+"\n"...)
+		return machOX86Place(tmp, full, back)
+	}
 	stub.code = append(stub.code, full+":\n"+stub.call(TraceFull, kept)+"\tjmp\t"+back+"\n"...)
 	return loadLocal + tmp + "\n\tmovq\t%fs:(" + tmp + "), %r11\n" +
 		"\taddw\t$8, %r11w\n\tjz\t" + full + "\n" + back + ":\n\tmovq\t%r11, %fs:(" + tmp + ")\n"

@@ -4,10 +4,16 @@ import (
 	"strconv"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 )
 
-// MachOSource is the source of the runtime for Mach-O.
-const MachOSource = "macho.c"
+// MachOSource returns the source of the runtime for Mach-O in a mode, and what it is compiled with besides MachOFlags.
+func MachOSource(o probe.Options) (source string, args []string) {
+	if o.Mode.Timed() {
+		return "macho_trace.c", []string{runtimeDir(o.DefaultDir)}
+	}
+	return "macho.c", ObjectArgs(o.DefaultDir, o.Slots)
+}
 
 // MachOFlags returns the compiler's flags for it. A first call may occur while arguments are in
 // vector registers, so the runtime must not use any.

@@ -66,17 +66,13 @@ static void *my_mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
   return mmap(at, n, prot, (flags & 0x1f) | (flags & 0x1000 ? MAP_ANONYMOUS : 0), fd, off);
 }
 static int my_issetugid(void) { return 0; }
-static uint64_t my_mach_absolute_time(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 static int my_executable_path(char *buf, uint32_t *size) {
   if (strlen(images[0].path) >= *size) return -1;
   strcpy(buf, images[0].path);
   return 0;
 }
 static uint32_t my_image_count(void) { return (uint32_t)nimages; }
+static const char *my_image_name(uint32_t i) { return images[i].path; }
 static const void *my_image_header(uint32_t i) { return (void *)images[i].base; }
 static uint8_t *my_getsectiondata(const void *header, const char *segment, const char *section, uint64_t *size) {
   for (int i = 0; i < nimages; i++) {
@@ -132,8 +128,8 @@ static int my_open(const char *p, int f, int mode) { return open(p, flags_of(f),
 
 static const struct { const char *name; void *at; } shims[] = {
   {"__tlv_bootstrap", tlv_thunk}, {"__tlv_atexit", tlv_atexit},
-  {"_open", my_open}, {"_mmap", my_mmap}, {"_issetugid", my_issetugid}, {"_mach_absolute_time", my_mach_absolute_time},
-  {"__NSGetExecutablePath", my_executable_path}, {"__dyld_image_count", my_image_count}, {"__dyld_get_image_header", my_image_header},
+  {"_open", my_open}, {"_mmap", my_mmap}, {"_issetugid", my_issetugid},
+  {"__NSGetExecutablePath", my_executable_path}, {"__dyld_image_count", my_image_count}, {"__dyld_get_image_header", my_image_header}, {"__dyld_get_image_name", my_image_name},
   {"_getsectiondata", my_getsectiondata}, {"___error", __errno_location}, {"dyld_stub_binder", unused_binder},
   {"___stdoutp", &stdout}, {"___stderrp", &stderr}, {"___stdinp", &stdin}, {"___stack_chk_guard", &stack_guard},
   {"_memset_pattern16", my_memset_pattern16}, {"___bzero", bzero}, {"___assert_rtn", my_assert_rtn}, {"_atexit", atexit},
@@ -183,6 +179,8 @@ static void missing(void) { die("a function of libSystem is missing", ""); }
 static uint64_t resolve(const char *name, int weak) {
   uint64_t at = exported(name);
   for (const struct function *f = go_functions; !at && is_go && f->name; f++)
+    if (!strcmp(f->name, name)) at = (uint64_t)f->at;
+  for (const struct function *f = thread_functions; !at && !is_go && f->name; f++)
     if (!strcmp(f->name, name)) at = (uint64_t)f->at;
   for (size_t i = 0; !at && i < sizeof shims / sizeof *shims; i++)
     if (!strcmp(shims[i].name, name)) at = (uint64_t)shims[i].at;
@@ -319,6 +317,7 @@ static void load(const char *path) {
     void *at = (void *)(g->addr + (uint64_t)im->slide);
     if (mprotect(at, g->vmsize, PROT_READ | PROT_WRITE)) die("segment", g->name);
     memcpy(at, im->file + g->off, g->filesize);
+    if (g->prot & 4) rename_register(at, g->filesize);
     if (!strcmp(g->name, "__TEXT")) im->base = (uint64_t)at;
     struct sect *s = (struct sect *)(g + 1);
     for (uint32_t n = 0; n < g->nsects; n++)
@@ -342,19 +341,6 @@ static void start_go(uint64_t entry, int argc, char **argv, char **envp) {
   static uint64_t top[4096];
   static char path[1100];
   uint64_t *p = top;
-#if __aarch64__
-  for (int k = 0; k < images[0].nsegs; k++) {
-    struct seg *g = images[0].segs[k];
-    if (!(g->prot & 4)) continue;
-    uint32_t *code = (uint32_t *)(g->addr + (uint64_t)images[0].slide), *end = code + g->filesize / 4;
-    mprotect(code, g->vmsize, PROT_READ | PROT_WRITE);
-    for (; code < end; code++)
-      if ((*code & ~0x1fU) == 0xd53bd060) *code ^= 0x20; /* mrs of tpidrro_el0, which Linux does not set: tpidr_el0 */
-    code = (uint32_t *)(g->addr + (uint64_t)images[0].slide);
-    mprotect(code, g->vmsize, (int)g->prot);
-    __builtin___clear_cache((char *)code, (char *)end);
-  }
-#endif
   snprintf(path, sizeof path, "executable_path=%s", images[0].path);
   *p++ = (uint64_t)argc;
   for (int i = 0; i < argc; i++) *p++ = (uint64_t)argv[i];
@@ -378,6 +364,7 @@ int main(int argc, char **argv, char **envp) {
   if (argc < 2) die("no", "program");
   uint64_t entry = 0, none;
   load(argv[1]);
+  if (!is_go) begin_slots();
   for (int i = nimages; i-- > 0;) fix(&images[i], argc - 1, argv + 1, envp, i ? &none : &entry);
   if (is_go) start_go(entry, argc - 1, argv + 1, envp);
   exit(((int (*)(int, char **, char **))entry)(argc - 1, argv + 1, envp));

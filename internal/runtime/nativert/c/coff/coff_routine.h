@@ -5,18 +5,7 @@ struct registers {
   u64 r15, r14, r13, r12, r11, r10, r9, r8, rdi, rsi, rbx, rdx, rcx, rax, rbp, site;
 };
 
-static void save_vectors(const struct process *p, u8 *to) {
-  u32 low = (u32)p->xsave, high = (u32)(p->xsave >> 32);
-  for (u32 i = 0; i < 8; i++) ((volatile u64 *)(to + 512))[i] = 0;
-  if (low) __asm__ volatile("xsave64 (%0)" : : "r"(to), "a"(low), "d"(high) : "memory");
-  else __asm__ volatile("fxsave64 (%0)" : : "r"(to) : "memory");
-}
-
-static void restore_vectors(const struct process *p, const u8 *from) {
-  u32 low = (u32)p->xsave, high = (u32)(p->xsave >> 32);
-  if (low) __asm__ volatile("xrstor64 (%0)" : : "r"(from), "a"(low), "d"(high) : "memory");
-  else __asm__ volatile("fxrstor64 (%0)" : : "r"(from) : "memory");
-}
+#include "vectors_x86_64.h"
 
 static u32 last_error(void) {
   u32 v;
@@ -33,9 +22,9 @@ static void set_last_error(u32 v) { __asm__ volatile("movl %0, %%gs:0x68" : : "r
     struct process *p = state;                                                                                       \
     u32 error = last_error();                                                                                        \
     if (!p) return;                                                                                                  \
-    save_vectors(p, vectors);                                                                                        \
+    save_vectors(p->xsave, vectors);                                                                                 \
     of_##name(p, r);                                                                                                 \
-    restore_vectors(p, vectors);                                                                                     \
+    restore_vectors(p->xsave, vectors);                                                                              \
     set_last_error(error);                                                                                           \
   }                                                                                                                  \
   __asm__(".text\n.globl __cairn_" #name "\n.def __cairn_" #name "; .scl 2; .type 32; .endef\n"                      \

@@ -74,16 +74,6 @@ static void print_error(const u16 *what, const u16 *about) {
 
 /* ---- the life of a process ---- */
 
-/* find_vectors finds what of the processor's state can be saved in the room that there is. */
-static void find_vectors(struct process *p) {
-  enum { OSXSAVE = 1 << 27, ROOM = 2816 };
-  u32 a = 1, b, c = 0, d, low, high;
-  __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
-  if (!(c & OSXSAVE)) return;
-  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  p->xsave = low & 0xe7;
-}
-
 /* look_at_exception makes memory that is reserved, and what a thread has. In mode spike, calls may be left. */
 static i32 look_at_exception(struct pointers *x) {
   enum { VIOLATION = (i32)0xc0000005, GO_ON = -1 };
@@ -155,7 +145,7 @@ static struct process *make_state(void) {
   p->trace.ring_chunks = (16ull << 20) / LOG_CHUNK_SIZE;
   read_environment(p);
   if (p->quiet && !p->control.wanted) p->off = 1; /* for good */
-  find_vectors(p);
+  p->xsave = find_vectors();
   set_low(p);
   if (!start_mode(p)) {
     print_error(CAIRN_TRACE_DEPTH ? u"no memory, or no slots of thread-local storage for --depth" : u"no memory", u"");

@@ -1,0 +1,132 @@
+/* The runtime of mode trace for Mach-O: what its files share.
+ *
+ *   macho_trace.c         images that share the state, threads, what inserted code calls, the life of the process
+ *   macho_trace_log.h     the log: chunks, modules, the clock
+ *   macho_trace_words.h   the environment
+ *
+ * It is the counterpart of c/timed/trace.c, and smaller. Each chunk of the log's file is mapped while it is written, so that
+ * what was recorded is in it however the process ends. The file is opened by its name for each chunk: programs may close
+ * descriptors that they do not know, and use their numbers again. Only libSystem is called, by weak imports, and under the
+ * lock nothing that needs dyld's. */
+#ifndef CAIRN_MACHO_TRACE_H
+#define CAIRN_MACHO_TRACE_H
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef int i32;
+typedef unsigned long u64;
+typedef long i64;
+
+#include "timedwire.h"
+#include "macho_trace_names.h"
+
+#define HIDDEN __attribute__((visibility("hidden")))
+#define WEAK __attribute__((weak_import))
+
+/* ---- libSystem ---- */
+
+extern int open(const char *, int, ...) WEAK, open_dprotected_np(const char *, int, int, int, ...) WEAK;
+extern i64 write(int, const void *, u64) WEAK, pwrite(int, const void *, u64, i64) WEAK;
+extern int close(int) WEAK, mkdir(const char *, u16) WEAK, getpid(void) WEAK, issetugid(void) WEAK, *__error(void) WEAK;
+extern void *mmap(void *, u64, int, int, int, i64) WEAK, *dlopen(const char *, int) WEAK;
+extern int munmap(void *, u64) WEAK, gettimeofday(void *, void *) WEAK;
+extern char *getenv(const char *) WEAK, *getcwd(char *, u64) WEAK;
+extern int __cxa_atexit(void (*)(void *), void *, const void *) WEAK;
+extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) WEAK;
+extern int pthread_create(void **, const void *, void *(*)(void *), void *) WEAK, pthread_detach(void *) WEAK;
+extern int pthread_key_create(u64 *, void (*)(void *)) WEAK, pthread_setspecific(u64, const void *) WEAK;
+extern int pthread_sigmask(int, const u32 *, u32 *) WEAK, pthread_threadid_np(void *, u64 *) WEAK;
+extern int pthread_setname_np(const char *) WEAK, pthread_set_qos_class_self_np(u32, int) WEAK;
+extern void os_unfair_lock_lock(u32 *) WEAK, os_unfair_lock_unlock(u32 *) WEAK;
+extern u64 mach_absolute_time(void) WEAK;
+extern int mach_timebase_info(u32 *) WEAK, mach_wait_until(u64) WEAK;
+extern int _NSGetExecutablePath(char *, u32 *) WEAK;
+extern u32 _dyld_image_count(void) WEAK;
+extern const void *_dyld_get_image_header(u32) WEAK;
+extern const char *_dyld_get_image_name(u32) WEAK;
+extern void _dyld_register_func_for_remove_image(void (*)(const void *, i64)) WEAK;
+extern u8 *getsectiondata(const void *, const char *, const char *, u64 *) WEAK;
+
+enum { O_RDWR = 2, O_CREAT = 0x200, O_EXCL = 0x800, O_CLOEXEC = 0x1000000, EEXIST = 17, CLASS_D = 4 /* as in macho.c */ };
+enum { PROT_NONE, PROT_RW = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_FIXED = 0x10, MAP_ANON = 0x1000 };
+enum { SIG_BLOCK = 1, SIG_SETMASK = 3 };
+
+/* The header of an image. */
+struct image {
+  u32 magic, machine, subtype, kind, commands, size, flags, reserved;
+};
+struct command {
+  u32 kind, size;
+};
+struct segment {
+  u32 command, size;
+  char name[16];
+  u64 address, room, offset, stored;
+};
+enum { MH_EXECUTE = 2, LC_SEGMENT_64 = 0x19, LC_UUID = 27 };
+extern const struct image __dso_handle HIDDEN;
+
+/* ---- the state of a process, which its images share ---- */
+
+#define load(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define store(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
+#define add(p, v) __atomic_fetch_add(p, v, __ATOMIC_RELAXED)
+#define MS 1000000ul
+#define SECOND 1000000000ul
+#define CHUNK ((u64)LOG_CHUNK_SIZE)
+
+enum { MAX_DIR = 1024, MAX_NAME = 128, MAX_PATH = MAX_DIR + MAX_NAME + 64, MAX_MODULES = 128, TRACE_ABI = 0x54430001 };
+
+struct module {
+  u64 start, end, slide;
+  const struct image *image; /* 0: it is gone */
+  u32 number, main;
+  u8 has_id, id[16];
+  char path[MAX_PATH];
+};
+
+/* A chunk of the ring. */
+struct place {
+  u8 *at;    /* 0: not mapped yet */
+  u32 ended; /* its thread has */
+};
+
+struct process {
+  u64 clock; /* units of 20 us since the log began, from 1; inserted code reads the low half */
+  u64 ticks, worst;
+  u8 pad[40]; /* what is below is written while the clock is read */
+
+  u32 abi, size;
+  u32 lock;
+  u64 key; /* of pthread */
+  i32 pid;
+  u8 off, failed, forked, ready, has_clock;
+  u32 numer, denom; /* of ticks of mach_absolute_time to nanoseconds */
+  u64 origin;       /* when the clock was 0 */
+  u64 period;
+  u64 ring_chunks; /* 0: the file grows without limit */
+  struct place *ring;
+  u64 hand; /* next chunk in it */
+  u64 overwritten;
+  u8 *sink;        /* for events that are discarded */
+  const u8 *zeros; /* a chunk of them */
+  u64 chunks;      /* in the file */
+  u8 *first, *more; /* chunks of records */
+  u32 first_used, more_used, sequence;
+  u32 modules, numbers;
+  char name[MAX_NAME + 16]; /* of the program, with the beginning of its id */
+  char dir[MAX_DIR], path[MAX_PATH];
+  struct module module[MAX_MODULES];
+};
+
+static inline u64 less(u64 a, u64 b) { return a > b ? a - b : 0; }
+static inline u64 least(u64 a, u64 b) { return a < b ? a : b; }
+
+/* now returns the time in nanoseconds. */
+static u64 now(const struct process *p) {
+  u64 t = mach_absolute_time();
+  return t / p->denom * p->numer + t % p->denom * p->numer / p->denom;
+}
+
+#endif

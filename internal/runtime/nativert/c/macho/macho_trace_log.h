@@ -1,0 +1,207 @@
+/* The log: a file of chunks. Package format/tracelog/wire documents it. All of this runs under the lock. */
+
+/* tick moves the clock to now, and returns the time: no event so far is later, and none that follows is earlier. The thread of
+ * the clock calls it each period, and so does each thread that begins a chunk: with many calls, times are finer than the period. */
+static u64 tick(struct process *p) {
+  u64 time = now(p), c = less(time, p->origin) / LOG_CLOCK_UNIT + 1, old = load(&p->clock);
+  while (c > old) {
+    if (!__atomic_compare_exchange_n(&p->clock, &old, c, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) continue;
+    u64 gap = (c - old) * LOG_CLOCK_UNIT;
+    if (add(&p->ticks, 1) && gap > load(&p->worst)) store(&p->worst, gap);
+    break;
+  }
+  return time;
+}
+
+static u64 time_of(const struct process *p, u64 clock) { return p->origin + (clock - 1) * LOG_CLOCK_UNIT; }
+
+/* copy uses volatile accesses, so that no compiler replaces it by a call. */
+static void copy(void *to, const void *from, u64 n) {
+  while (n--) ((u8 *)to)[n] = ((const volatile u8 *)from)[n];
+}
+
+static u32 sum_of(const u8 *p, u32 n) {
+  u32 sum = 2166136261u;
+  while (n--) sum = (sum ^ *p++) * 16777619u;
+  return sum;
+}
+
+static void fail(struct process *p, const char *what) {
+  if (!p->failed) print_error(what, p->path);
+  p->failed = p->off = 1;
+}
+
+/* map_memory maps n bytes of memory, at a multiple of a chunk's size; 0 if there is none. */
+static u8 *map_memory(u64 n, int protection) {
+  u8 *m = mmap(0, n + CHUNK, protection, MAP_PRIVATE | MAP_ANON, -1, 0);
+  if (m == (u8 *)-1) return 0;
+  u8 *c = (u8 *)(((u64)m + CHUNK - 1) & ~(CHUNK - 1));
+  if (c > m) munmap(m, (u64)(c - m));
+  if (c + n < m + n + CHUNK) munmap(c + n, (u64)(m + CHUNK - c));
+  return c;
+}
+
+/* map_chunk maps another chunk of the file. It writes zeros there first: a full disk must be noticed here, not in a probe. */
+static u8 *map_chunk(struct process *p) {
+  u64 at = (p->chunks + 1) * CHUNK, done = 0;
+  i64 n = 1;
+  u8 *c = 0;
+  int fd = open(p->path, O_RDWR | O_CLOEXEC);
+  while (fd >= 0 && n > 0 && done < CHUNK) {
+    n = pwrite(fd, p->zeros + done, CHUNK - done, (i64)(at + done));
+    if (n > 0) done += (u64)n;
+  }
+  if (done == CHUNK && (c = map_memory(CHUNK, PROT_NONE)) && mmap(c, CHUNK, PROT_RW, MAP_SHARED | MAP_FIXED, fd, (i64)at) != c) {
+    munmap(c, CHUNK);
+    c = 0;
+  }
+  if (!c) fail(p, "no room for more of the log "); /* before close changes errno */
+  if (fd >= 0) close(fd);
+  p->chunks += c != 0;
+  return c;
+}
+
+/* ---- records ---- */
+
+static void begin_records(struct process *p, u8 *c) {
+  *(u32 *)(c + LOG_CHUNK_KIND_OFFSET) = LOG_KIND_RECORDS;
+  *(u32 *)(c + LOG_CHUNK_PID_OFFSET) = (u32)p->pid;
+  *(u64 *)(c + LOG_CHUNK_FIRST_OFFSET) = *(u64 *)(c + LOG_CHUNK_LAST_OFFSET) = p->origin;
+  store((u32 *)c, LOG_CHUNK_MAGIC);
+}
+
+/* record returns room for a record, which is zero but for its head, or 0. Readers see it when its type is there. */
+static u8 *record(struct process *p, u32 size, u32 a) {
+  int full = p->first_used + size > CHUNK;
+  if (full && (!p->more || p->more_used + size > CHUNK)) {
+    if (!(p->more = map_chunk(p))) return 0;
+    begin_records(p, p->more);
+    p->more_used = LOG_CHUNK_HEADER_SIZE;
+  }
+  u32 *used = full ? &p->more_used : &p->first_used;
+  u8 *r = (full ? p->more : p->first) + *used;
+  *used += size;
+  ((u16 *)r)[1] = (u16)size, ((u32 *)r)[1] = a;
+  return r;
+}
+
+static void write_module(struct process *p, const struct module *m, u32 flags) {
+  u32 n = flags & LOG_MODULE_UNLOADED ? 0 : length(m->path);
+  u8 *r = p->first ? record(p, LOG_MODULE_SIZE + ((n + 7) & ~7u), m->number) : 0;
+  u64 *f = (u64 *)r;
+  if (!r) return;
+  f[1] = tick(p), f[2] = m->slide, f[3] = m->start, f[4] = m->end;
+  if (!(flags & LOG_MODULE_UNLOADED)) {
+    flags |= LOG_MODULE_INSTRUMENTED | (m->main ? LOG_MODULE_MAIN : 0);
+    if (m->has_id) copy(r + 48, m->id, ((u16 *)r)[22] = sizeof m->id);
+    copy(r + LOG_MODULE_SIZE, m->path, ((u16 *)r)[23] = (u16)n);
+  }
+  ((u32 *)r)[10] = flags;
+  store((u16 *)r, LOG_TYPE_MODULE);
+  if (flags & LOG_MODULE_UNLOADED) add(&p->clock, 1); /* what is loaded at its address has later events */
+}
+
+/* write_status brings the first record up to date. */
+static void write_status(struct process *p) {
+  u64 *f = (u64 *)(p->first + LOG_CHUNK_HEADER_SIZE);
+  f[1] = time_of(p, load(&p->clock)), f[2] = load(&p->ticks), f[3] = p->period, f[4] = load(&p->worst);
+  f[5] = p->ring_chunks * CHUNK, f[6] = p->sequence, f[7] = p->overwritten;
+}
+
+/* ---- the file ---- */
+
+static void put_header(const struct process *p, u8 *h) {
+  u64 t[2] = {0, 0};
+  gettimeofday(t, 0);
+  copy(h, LOG_MAGIC, 8);
+  *(u16 *)(h + LOG_VERSION_OFFSET) = LOG_VERSION;
+  *(u16 *)(h + LOG_SIZE_OFFSET) = LOG_HEADER_SIZE;
+  *(u32 *)(h + LOG_PID_OFFSET) = (u32)p->pid;
+  *(u64 *)(h + LOG_REALTIME_OFFSET) = t[0] * SECOND + (u32)t[1] * 1000ul;
+  *(u64 *)(h + LOG_MONOTONIC_OFFSET) = p->origin;
+  *(u32 *)(h + LOG_FLAGS_OFFSET) = (p->forked ? LOG_FORKED : 0) | LOG_CALLS_UNKNOWN << LOG_CALLS_SHIFT;
+  *(u32 *)(h + LOG_MODE_OFFSET) = LOG_MODE_TRACE;
+  *(u32 *)(h + LOG_CHECKSUM_OFFSET) = sum_of(h, LOG_CHECKSUM_OFFSET);
+}
+
+/* create makes the file, under the first free name: DIR/<program>.<id>.<pid>.<n>.cairnlog. */
+static int create(struct process *p) {
+  enum { FLAGS = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC };
+  char *q = put(put(put(put(p->path, p->dir), "/"), p->name), ".");
+  mkdir(p->dir, 0777);
+  q = put(put_number(q, (u32)p->pid), ".");
+  for (u32 n = 0;; n++) {
+    put(put_number(q, n), LOG_SUFFIX);
+    int fd = open_dprotected_np ? open_dprotected_np(p->path, FLAGS, CLASS_D, 0, 0644) : -1;
+    if (fd < 0) fd = open(p->path, FLAGS, 0644);
+    if (fd >= 0 || *__error() != EEXIST || n > 10000) return fd;
+  }
+}
+
+/* begin_log makes the log, with its status as the first record and the modules, and reports whether there is one. */
+static int begin_log(struct process *p) {
+  u8 h[LOG_HEADER_SIZE];
+  if (p->first) return 1;
+  for (u32 i = 0; i < sizeof h; i++) ((volatile u8 *)h)[i] = 0;
+  put_header(p, h);
+  int fd = create(p);
+  int ok = fd >= 0 && pwrite(fd, h, sizeof h, 0) == sizeof h;
+  if (!ok) fail(p, "cannot write ");
+  if (fd >= 0) close(fd);
+  u8 *c = ok ? map_chunk(p) : 0;
+  if (!c) return 0;
+  begin_records(p, c);
+  p->first_used = LOG_CHUNK_HEADER_SIZE;
+  p->first = c;
+  u8 *r = record(p, LOG_TRACE_SIZE, 0);
+  write_status(p);
+  store((u16 *)r, LOG_TYPE_TRACE);
+  for (struct module *m = p->module; m < p->module + p->modules; m++)
+    if (m->image) write_module(p, m, 0);
+  return 1;
+}
+
+/* ---- events ---- */
+
+/* ring_chunk returns the oldest chunk that no thread writes to, or another one. */
+static u8 *ring_chunk(struct process *p, u32 tid) {
+  for (u64 i = 0; i < p->ring_chunks; i++) {
+    struct place *at = &p->ring[p->hand++ % p->ring_chunks];
+    u8 *c = at->at;
+    if (!c) return at->at = map_chunk(p);
+    if (!*(u32 *)(c + LOG_CHUNK_USED_OFFSET) && !at->ended && *(u32 *)(c + LOG_CHUNK_TID_OFFSET) != tid) continue;
+    p->overwritten++;
+    at->ended = 0;
+    store((u32 *)c, 0);
+    for (u64 k = 0; k < CHUNK / 8; k++) ((volatile u64 *)c)[k] = 0;
+    return c;
+  }
+  return map_chunk(p); /* all are in use */
+}
+
+/* complete closes a chunk, and returns its number plus 1. Its address stays: a frame that a signal interrupted long ago may be
+ * about to write there. */
+static u32 complete(struct process *p, u8 *c, u64 time) {
+  u32 number = *(u32 *)(c + LOG_CHUNK_SEQUENCE_OFFSET) + 1;
+  *(u64 *)(c + LOG_CHUNK_LAST_OFFSET) = time;
+  *(u32 *)(c + LOG_CHUNK_USED_OFFSET) = LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE;
+  *(u32 *)(c + LOG_CHUNK_CHECKSUM_OFFSET) = sum_of(c, LOG_CHUNK_CHECKSUM_OFFSET);
+  if (!p->ring_chunks) mmap(c, CHUNK, PROT_RW, MAP_PRIVATE | MAP_ANON | MAP_FIXED, -1, 0);
+  return number;
+}
+
+/* another completes a thread's chunk, if it has one, and gives it another. */
+static u8 *another(struct process *p, u8 *old, u32 tid) {
+  u64 time = tick(p);
+  u32 before = old && *(u32 *)old == LOG_CHUNK_MAGIC ? complete(p, old, time) : 0;
+  u8 *c = p->off || !begin_log(p) ? 0 : p->ring_chunks ? ring_chunk(p, tid) : map_chunk(p);
+  if (!c) return p->sink;
+  *(u32 *)(c + LOG_CHUNK_KIND_OFFSET) = LOG_KIND_EVENTS;
+  *(u32 *)(c + LOG_CHUNK_PID_OFFSET) = (u32)p->pid;
+  *(u32 *)(c + LOG_CHUNK_TID_OFFSET) = tid;
+  *(u32 *)(c + LOG_CHUNK_SEQUENCE_OFFSET) = p->sequence++;
+  *(u64 *)(c + LOG_CHUNK_FIRST_OFFSET) = time;
+  *(u32 *)(c + LOG_CHUNK_BEFORE_OFFSET) = before;
+  store((u32 *)c, LOG_CHUNK_MAGIC);
+  return c;
+}

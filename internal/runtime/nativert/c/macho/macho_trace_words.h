@@ -1,0 +1,75 @@
+/* The environment: CAIRN_DIR, and the words of CAIRN_TRACE. */
+
+/* word_value returns what follows a name at s, 0 if another word is there. */
+static const char *word_value(const char *s, const char *name) {
+  while (*name)
+    if (*s++ != *name++) return 0;
+  return s;
+}
+
+static int ends_word(const char *s) { return !*s || *s == ','; }
+
+/* value_of parses a number with a unit: units are their names, one behind the other, and scale what they stand for. It is 0 if it is invalid. */
+static u64 value_of(const char *s, const char *units, const u64 *scale) {
+  u64 v = 0;
+  u32 digits = 0;
+  for (; *s >= '0' && *s <= '9' && digits < 9; s++, digits++) v = v * 10 + (u64)(*s - '0');
+  for (; digits && *units; units += length(units) + 1, scale++) {
+    const char *end = word_value(s, units);
+    if (end && ends_word(end)) return v * *scale;
+  }
+  return 0;
+}
+
+/* set applies a word, and reports whether it is one. */
+static int set(struct process *p, const char *s) {
+  static const u64 sizes[] = {1ul << 10, 1ul << 20, 1ul << 30}, times[] = {1000, MS, SECOND};
+  const char *v;
+  u64 n;
+  if ((v = word_value(s, "off")) && ends_word(v)) p->off = 1;
+  else if ((v = word_value(s, "file")) && ends_word(v)) p->ring_chunks = 0;
+  else if ((v = word_value(s, "size=")) && (n = value_of(v, "KB\0MB\0GB\0", sizes)) >= CHUNK && n <= 1ul << 36) p->ring_chunks = n / CHUNK;
+  else if ((v = word_value(s, "period=")) && (n = value_of(v, "us\0ms\0s\0", times)) >= LOG_CLOCK_UNIT && n <= SECOND) p->period = n;
+  else return 0;
+  return 1;
+}
+
+/* set_all applies a list of words. */
+static void set_all(struct process *p, const char *s) {
+  char text[256], *q;
+  while (*s) {
+    if (*s != ',' && !set(p, s)) {
+      q = put(text, "cairn: CAIRN_TRACE: ");
+      for (u32 i = 0; !ends_word(s + i) && i < 100; i++) *q++ = s[i];
+      q = put(q, " is not understood; ignored (size=16MB,file,period=1ms,off)\n");
+      write(2, text, (u64)(q - text));
+    }
+    while (!ends_word(s)) s++;
+    if (*s) s++;
+  }
+}
+
+/* read_environment finds the directory of logs. A program with more rights than its caller writes none. */
+static void read_environment(struct process *p) {
+  const char *s = getenv("CAIRN_TRACE"), *home;
+  char *q = p->dir;
+  p->period = MS;
+  p->ring_chunks = (16ul << 20) / CHUNK;
+  if (issetugid && issetugid()) {
+    p->off = 1;
+    return;
+  }
+  if (s) set_all(p, s);
+  s = getenv("CAIRN_DIR");
+  if (!s || !*s) s = CAIRN_DEFAULT_DIR;
+  if (!*s) p->off = 1;
+  if (*s == '~' && (s[1] == '/' || !s[1]) && (home = getenv("HOME")) && length(home) < MAX_DIR / 2) {
+    q = put(q, home);
+    s++;
+  } else if (*s != '/' && *s && getcwd(q, MAX_DIR / 2)) {
+    while (*q) q++;
+    *q++ = '/';
+  }
+  if (length(s) < MAX_DIR / 2) put(q, s);
+  else p->off = 1, print_error("a name that is too long: ", "CAIRN_DIR");
+}
