@@ -126,6 +126,7 @@ func TestCOFFCalls(t *testing.T) {
 		{"a block of __except", body + ".LBB0_6:\n\tcall\tg\n" + exit + "\tret\n\t.seh_handlerdata\n.Llsda_begin1:\n\t.long\t.Ltmp4@IMGREL # LabelStart\n\t.long\t.Ltmp5@IMGREL\n\t.long\t1\n\t.long\t.LBB0_6@IMGREL\n.Llsda_end1:\n\t.text\n" + end, prof.ModeStacks, []string{
 			".LBB0_6:\n\tleaq\t40(%rsp), %r11\n\tcall\t__cairn_tree_back_at\n",
 		}},
+		{"a thread is suspended", body + exit + "\trex.W jmp\t*__imp_SuspendThread(%rip)\t # 1\t[c=0 l=3]  *sibcall\n" + end, prof.ModeSpike, []string{"\trex.W jmp\t*__imp___cairn_suspend_thread(%rip)\t # 1"}},
 		{"a switch of fibers", body + exit + "\trex.W jmp\t*__imp_SwitchToFiber(%rip)\t # 1\t[c=0 l=3]  *sibcall\n" + end, prof.ModeTrace, []string{"\trex.W jmp\t*__imp___cairn_switch_fiber(%rip)\t # 1"}},
 		{"a wait", body + "\tmovq\t__imp_Sleep(%rip), %rax\n\tcall\t*%rax\n\tcall\tpthread_join\n\tcall\t*__imp_select(%rip)\n" + exit + "\tret\n" + end, prof.ModeStacks, []string{
 			"\tmovq\t__imp___cairn_wait_Sleep(%rip), %rax\n", "\tcall\t__cairn_wait_pthread_join\n", "\tcall\t*__imp_select(%rip)\n", "\tcall\t*__imp_Sleep(%rip)\n",

@@ -150,17 +150,27 @@ func beforeProc(src []byte, pos int) int {
 	return start
 }
 
-// Fibers continue on another stack, and switch by one function. Code calls the runtime's in place of it, which does that and notes
-// the switch: also where it is the last thing that a function does.
+// replaced are functions of the system in place of which code calls the runtime's, also where it is the last thing that a function does:
+// these do the same. Fibers continue on another stack, and switch by one function, which notes the switch. Threads that suspend others
+// do not do so while the clock's thread does.
+var replaced = map[string]string{switchFiber: "__cairn_switch_fiber", "SuspendThread": "__cairn_suspend_thread"}
+
 const (
 	switchFiber = "SwitchToFiber"
-	ourFiber    = "__cairn_switch_fiber"
 	imported    = "__imp_" // begins the name of the word that has the address of a function of a DLL
 )
 
-// withFibers returns the unit in which fibers switch by the runtime.
-func withFibers(u *asm.Unit) *asm.Unit {
-	if u.Object != asm.COFF || !bytes.Contains(u.Src, []byte(switchFiber)) {
+// withReplaced returns the unit in which code calls the runtime's functions.
+func withReplaced(u *asm.Unit) *asm.Unit {
+	for name, ours := range replaced {
+		u = withCalls(u, name, ours)
+	}
+	return u
+}
+
+// withCalls returns the unit in which calls of a function are those of another one.
+func withCalls(u *asm.Unit, name, ours string) *asm.Unit {
+	if u.Object != asm.COFF || !bytes.Contains(u.Src, []byte(name)) {
 		return u
 	}
 	var out []byte
@@ -169,10 +179,10 @@ func withFibers(u *asm.Unit) *asm.Unit {
 		operand, _, _ := bytes.Cut(s.Rest, []byte("#"))
 		switch {
 		case s.Kind != asm.LineInsn:
-		case bytes.Contains(operand, []byte(imported+switchFiber+"(%rip)")):
-			line = bytes.Replace(line, []byte(imported+switchFiber), []byte(imported+ourFiber), 1)
-		case string(bytes.TrimSpace(operand)) == switchFiber && calls[string(s.Word)]:
-			line = bytes.Replace(line, []byte(switchFiber), []byte(ourFiber), 1)
+		case bytes.Contains(operand, []byte(imported+name+"(%rip)")):
+			line = bytes.Replace(line, []byte(imported+name), []byte(imported+ours), 1)
+		case name == switchFiber && string(bytes.TrimSpace(operand)) == name && calls[string(s.Word)]: // others may be the program's own
+			line = bytes.Replace(line, []byte(name), []byte(ours), 1)
 		}
 		out = append(out, line...)
 	}

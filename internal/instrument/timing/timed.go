@@ -110,7 +110,7 @@ func rewrite(u *asm.Unit, opts probe.Options) ([]byte, probe.Result) {
 	if !opts.Counts {
 		u = withCOFFWaits(withWaits(u, opts.Mode), opts.Mode)
 	}
-	u = withFibers(u)
+	u = withReplaced(u)
 	t := &timer{
 		Rewriter: &probe.Rewriter{Opts: opts, Unit: u, Source: opts.UnitSource(u)},
 		on:       timings[u.Kind],

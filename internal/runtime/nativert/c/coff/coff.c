@@ -29,6 +29,7 @@ IMPORT(void *, CreateFileW, const u16 *, u32, u32, void *, u32, u32, void *);
 IMPORT(i32, WriteFile, void *, const void *, u32, u32 *, void *);
 IMPORT(i32, CloseHandle, void *);
 IMPORT(i32, DeleteFileW, const u16 *);
+IMPORT(u32, GetFileAttributesW, const u16 *);
 IMPORT(i32, MoveFileExW, const u16 *, const u16 *, u32);
 IMPORT(i32, CreateDirectoryW, const u16 *, void *);
 IMPORT(void *, VirtualAlloc, void *, u64, u32, u32);
@@ -166,8 +167,19 @@ static u16 *put_path(u16 *p, u32 number, const u16 *suffix) {
   return p;
 }
 
+static int is_taken(u32 number) { return GetFileAttributesW(put_path(st.file, number, u".mipraw")) != (u32)-1; }
+
+/* skip_taken goes to a number that may be free: a DLL that is loaded again and again writes a file each time. */
+static void skip_taken(void) {
+  u32 step = 1;
+  for (; step && is_taken(st.n + step - 1); step *= 2) st.n += step;
+  while (step /= 2)
+    if (is_taken(st.n + step - 1)) st.n += step;
+}
+
 /* publish renames the temporary file: to the name of the file that it replaces, or to the first free one. */
 static int publish(void) {
+  if (!st.claimed) skip_taken();
   for (;; st.n++) {
     put_path(st.file, st.n, u".mipraw");
     if (MoveFileExW(st.tmp, st.file, st.claimed ? REPLACE : 0)) {

@@ -206,7 +206,7 @@ static int hear(struct process *p, struct control *c, u64 n) {
   for (u64 to = c->n + n; c->n < to && !whole; c->n++)
     if (c->line[c->n] == '\n') c->line[c->n] = 0, line = c->line, whole = 1;
   if (!whole && n && c->n < LINE) return transfer(c, ASKS);
-  if (line && asks(line, "look")) open_all(p), look(p);
+  if (line && asks(line, "look") && !load(&p->ended)) open_all(p), look(p);
   serve(p, c, line);
   return transfer(c, HEARS);
 }

@@ -171,12 +171,21 @@ static void left(struct process *p, struct thread *t, u64 sp) {
 /* ---- the process ---- */
 
 static u64 log_moment(struct process *p) { return now(p); }
+/* names_go forgets names of sections in a module, of frames that have been left without their ends. */
+static void names_go(struct process *p, const struct module *m) {
+  for (struct thread *t = load(&p->newest); t; t = t->older)
+    for (u32 i = 0; i < NOTES; i++)
+      if ((u64)load(&t->note[i].name) - (u64)m->base < m->size) store(&t->note[i].name, 0);
+}
+
 /* module_goes waits while a stack is walked that may have code of the module. Wine's unwinder may wait for this thread, so not for
  * long. */
 static void module_goes(struct process *p, struct module *m) {
   enum { TRIES = 50 };
   channels_go(p, m), told_goes(p, m);
-  if (lock_watch(p->watch, TRIES)) store(&p->watch->lock, 0);
+  if (!lock_watch(p->watch, TRIES)) return;
+  names_go(p, m);
+  store(&p->watch->lock, 0);
 }
 static void module_again(struct process *p, u32 number) {}
 static void module_comes(struct process *p, u8 *base, const u16 *path, u32 bytes) { note_calls(p, base, path, bytes); }
@@ -189,6 +198,7 @@ static int first_call(struct context *c, u64 at) { return 0; }
  * a thread's own, as that of DLLs may, has its state. */
 static void free_threads(struct process *p) {
   struct thread *before = load(&p->newest), *t;
+  if (!lock_watch(p->watch, 0)) return;
   while (before && (t = before->older)) {
     if (!thread_ended(t->handle)) {
       before = t;
@@ -199,6 +209,7 @@ static void free_threads(struct process *p) {
     CloseHandle(t->handle);
     VirtualFree(t, 0, MEM_RELEASE);
   }
+  store(&p->watch->lock, 0);
 }
 
 /* write_mode is called by the clock's thread at each tick, and at the end. */

@@ -194,8 +194,10 @@ static void join_mode(struct process *p) {
 
 /* channels_go forgets those of a module. */
 static void channels_go(struct process *p, const struct module *m) {
+  lock(&p->control.lock);
   for (u32 i = 0, n = load(&p->channel.sets); i < n && i < BASES; i++)
     if ((u8 *)p->channel.set[i].from - m->base < m->size) p->channel.set[i].to = p->channel.set[i].from;
+  unlock(&p->control.lock);
 }
 
 /* set_channels applies a word about channels, or only checks it, and reports whether it is one. */

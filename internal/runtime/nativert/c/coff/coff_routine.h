@@ -58,3 +58,26 @@ void __cairn_switch_fiber(void *fiber) {
   set_last_error(error);
 }
 void (*const __imp___cairn_switch_fiber)(void *) = __cairn_switch_fiber;
+
+IMPORT(u32, SuspendThread, void *);
+IMPORT(u32, GetThreadId, void *);
+
+#if CAIRN_MODE == LOG_MODE_SPIKE
+static int lock_watch(struct watch *k, u32 tries);
+#endif
+
+/* __cairn_suspend_thread is what code calls in place of SuspendThread, not while the clock's thread suspends one: two threads that suspend
+ * each other stay so for ever. */
+u32 __cairn_suspend_thread(void *thread) {
+  enum { TRIES = 50 };
+  struct process *p = state;
+  int held = 0;
+#if CAIRN_MODE == LOG_MODE_SPIKE
+  held = p && GetThreadId(thread) != GetCurrentThreadId() && lock_watch(p->watch, TRIES);
+#endif
+  u32 before = SuspendThread(thread), error = last_error();
+  if (held) store(&p->watch->lock, 0);
+  set_last_error(error);
+  return before;
+}
+u32 (*const __imp___cairn_suspend_thread)(void *) = __cairn_suspend_thread;

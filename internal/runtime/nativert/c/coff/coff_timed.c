@@ -195,7 +195,7 @@ static void start(void) {
 static void finish(void) {
   struct process *p = state;
   if (!p || is_dll(__ImageBase)) return;
-  p->ended = 1;
+  store(&p->ended, 1);
   end_mode(p);
   write_mode(p, 1);
   look(p);

@@ -71,6 +71,7 @@
 #define happens __cairn_happens
 #define has_clock __cairn_has_clock
 #define hear __cairn_hear
+#define hold_end __cairn_hold_end
 #define hold_thread __cairn_hold_thread
 #define hooked_of __cairn_hooked_of
 #define ignored __cairn_ignored
@@ -129,6 +130,7 @@
 #define module_comes __cairn_module_comes
 #define module_goes __cairn_module_goes
 #define move_registers __cairn_move_registers
+#define names_go __cairn_names_go
 #define new_block __cairn_new_block
 #define new_chunk __cairn_new_chunk
 #define new_record __cairn_new_record

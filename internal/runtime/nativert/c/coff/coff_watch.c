@@ -9,7 +9,6 @@ struct region {
   u32 use, protection, type, unused;
 };
 
-IMPORT(u32, SuspendThread, void *);
 IMPORT(u32, ResumeThread, void *);
 IMPORT(i32, GetThreadContext, void *, struct context *);
 IMPORT(u64, VirtualQuery, u64, struct region *, u64);
@@ -194,13 +193,32 @@ static u64 readable_to(u64 at, u64 end) {
   return least(at, end);
 }
 
+/* hold_end keeps threads from ending the process, and reports whether w does not do that now: the thread that ends it has the loader's
+ * lock, ends all others, also this one while it has suspended w, and would remain so for ever if it is w. Where another thread has the
+ * lock, w cannot be that thread. */
+static int hold_end(struct watch *k, const struct watched *w, u64 *held) {
+  enum { TRY = 2, LOCKED = 1, LOADER_LOCK = 0x110 / 8, OWNER = 2 };
+  const u64 *process, *loader;
+  u32 result = 0;
+  *held = 0;
+  if (k->lock_loader && k->lock_loader(TRY, &result, held) >= 0 && result == LOCKED) return 1;
+  *held = 0;
+  __asm__ volatile("movq %%gs:0x60, %0" : "=r"(process));
+  loader = (const u64 *)process[LOADER_LOCK];
+  return loader && (u32)((volatile const u64 *)loader)[OWNER] != w->tid;
+}
+
 /* stop copies the registers and the stack of a thread, and reports whether it could. The thread is suspended only here, maybe
  * while it goes to another stack, of which it has the base already. */
 static int stop(struct watch *k, const struct watched *w) {
   enum { CONTROL_INTEGER = 0x100003, BASE = 1, LIMIT = 2 };
-  u64 n = 0;
+  u64 n = 0, held;
   k->context.flags = CONTROL_INTEGER;
-  if (SuspendThread(w->handle) == (u32)-1) return 0;
+  if (!hold_end(k, w, &held)) return 0;
+  if (SuspendThread(w->handle) == (u32)-1) {
+    if (held) k->unlock_loader(0, held);
+    return 0;
+  }
   if (GetThreadContext(w->handle, &k->context)) {
     u64 base = k->base = w->block[BASE];
     k->low = k->context.rsp & -16ull;
@@ -208,6 +226,7 @@ static int stop(struct watch *k, const struct watched *w) {
     for (u64 i = 0; i < n; i++) ((volatile u64 *)k->copy)[i] = ((const volatile u64 *)k->low)[i];
   }
   ResumeThread(w->handle);
+  if (held) k->unlock_loader(0, held);
   k->high = k->low + 8 * n;
   k->delta = (u64)k->copy - k->low;
   return n != 0;
@@ -300,7 +319,7 @@ static void watch_tick(struct process *p, u64 time) {
   struct watch *k = p->watch;
   u64 end;
   if (!k || is_quiet(p) || time < k->due || !lock_watch(k, 0)) return;
-  for (u32 i = 0, done = 0; i < WATCHED && done < ROUND; i++) {
+  for (u32 i = 0, done = 0; i < WATCHED && done < ROUND && !load(&p->ended); i++) {
     struct watched *w = &k->thread[k->next++ % WATCHED];
     if (!load(&w->tid)) continue;
     u32 before = w->no_room;
@@ -317,6 +336,8 @@ static int start_watch(struct process *p) {
   struct watch *k = VirtualAlloc(0, sizeof *k, MEM_RESERVE | MEM_COMMIT, READWRITE);
   if (!k) return 0;
   k->cycles = (i32 (*)(void *, u64 *))GetProcAddress(GetModuleHandleW(u"kernel32.dll"), "QueryThreadCycleTime");
+  k->lock_loader = (i32 (*)(u32, u32 *, u64 *))GetProcAddress(GetModuleHandleW(u"ntdll.dll"), "LdrLockLoaderLock");
+  k->unlock_loader = (i32 (*)(u32, u64))GetProcAddress(GetModuleHandleW(u"ntdll.dll"), "LdrUnlockLoaderLock");
   k->tsc = read_tsc(), k->began = now(p);
   p->watch = k;
   watch_thread(p);

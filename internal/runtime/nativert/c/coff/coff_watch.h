@@ -42,6 +42,7 @@ struct watched {
 
 struct watch {
   i32 (*cycles)(void *, u64 *); /* 0: there are only times, which advance in steps of the system's clock */
+  i32 (*lock_loader)(u32, u32 *, u64 *), (*unlock_loader)(u32, u64);
   u64 tsc, began;               /* when the counter of cycles was read first */
   const u8 *calls[2];           /* modules whose functions are system calls */
   u32 lock, next, own;          /* own: the clock's thread */

@@ -108,10 +108,13 @@ void __cairn_add_channels(struct process *p, struct channel *from, struct channe
     apply_word(from, to, s);
     while (*s != ',') s++;
   }
-  u32 n = p->channel.sets;
+  u32 n = 0, sets = p->channel.sets;
+  while (n < sets && (p->channel.set[n].from != from || p->channel.set[n].to != from)) n++; /* it was loaded there before */
+  if (n == BASES)
+    for (n = 0; n < BASES && p->channel.set[n].from != p->channel.set[n].to;) n++; /* of a module that is gone */
   if (n < BASES) {
-    p->channel.set[n].from = from, p->channel.set[n].to = to;
-    store(&p->channel.sets, n + 1);
+    p->channel.set[n].from = from, store(&p->channel.set[n].to, to);
+    if (n == sets) store(&p->channel.sets, n + 1);
   }
   unlock(&p->control.lock);
 }
