@@ -137,8 +137,9 @@
 //	0   [8]   "CAIRNRAW"
 //	8   u16   version, 3
 //	10  u16   flags: 1 the file was the live memory of the process, 2 the
-//	          process never had a second thread, 4 with 1: it ended in order
-//	12  u32   offset of the image in the file
+//	          process never had a second thread, 4 with 1: it ended in order, 8
+//	          see Raw.Own, 16 with 1: the image begins with the header
+//	12  u32   offset of the image in the file; with flag 16 it is 0
 //	16  u64   size of the raw section
 //	24  u64   bytes of its image in the file; the rest is zero
 //	32  u32   FNV-1a of the file with zeros here; 0 in live memory without 4
@@ -152,7 +153,8 @@
 //	80  u64   identifies this run; practically random
 //	88        scenario's name (CAIRN_SCENARIO), then the image, or at the next
 //	          page if it was live memory, then the slots: those in use, all in
-//	          live memory
+//	          live memory. With flag 16 the first 288 bytes of the section are
+//	          for header and name, and have no record
 //
 // If there were more first executions than slots, the oldest in the buffer is at their number modulo that of
 // the slots. A slot that is still 0 was taken when the process was killed.

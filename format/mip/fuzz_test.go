@@ -40,6 +40,10 @@ func seeds(t testing.TB) map[string][][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+	inside, err := AppendRaw(nil, Raw{BuildID: "\x01", Size: wire.RawHeadRoom + 1, Continuous: true, Inside: true, Data: append(make([]byte, wire.RawHeadRoom), 1), Scenario: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	cut, err := AppendRaw(nil, Raw{BuildID: "\x01", Size: 3, Data: []byte{1, 1, 1}, Slots: 2, Next: 3, Order: []uint32{2, 0}})
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +57,7 @@ func seeds(t testing.TB) map[string][][]byte {
 		"FuzzReadMapSection": {section(m), section(cover), section(m)[:70], section(edge)},
 		"FuzzReadMap":        {encodeMap(t, m), encodeMap(t, cover), encodeMap(t, edge)},
 		"FuzzReadUnits":      {encodeUnit(t, exampleUnit()), append(make([]byte, 4), encodeUnit(t, &prof.Unit{File: "x.o", Unlinked: true})...)},
-		"FuzzParseRaw":       {raw, raw[:90], live, exampleOrder(t), liveOrder, cut, sealed, withCopies(t)},
+		"FuzzParseRaw":       {raw, raw[:90], live, exampleOrder(t), liveOrder, cut, sealed, withCopies(t), inside},
 		"FuzzReadProfile":    {encodeProfile(t, p), encodeProfile(t, two), encodeProfile(t, times)},
 		"FuzzReadText":       {encodeText(t, p), encodeText(t, two), []byte("cairn: profile\nversion: 1\nmodules: []\n"), encodeText(t, times)},
 	}

@@ -28,6 +28,8 @@ type Raw struct {
 	// Own is set if each processor counted in its own copy of the records: counts are exact with any number of
 	// threads. Readers add up the copies; they clear it if some processor had none.
 	Own bool
+	// Inside is set for live memory if the section began with the header and the scenario, of which Data has zeros.
+	Inside bool
 	// Changed is set by readers for live memory whose checksum does not match: the process continued after
 	// sealing it, as in destructors of other modules, or the file is damaged.
 	Changed bool
@@ -86,12 +88,12 @@ func ParseRawHeader(data []byte) (h RawHeader, err error) {
 	c := bytecur.New(data, 0)
 	c.Bytes(wire.RawVersionOffset)
 	version, flags := c.U16(), c.U16()
-	const known = wire.RawContinuous | wire.RawSingle | wire.RawSealed | wire.RawOwn
+	const known = wire.RawContinuous | wire.RawSingle | wire.RawSealed | wire.RawOwn | wire.RawInside
 	if c.Err() == nil && (version > wire.RawVersion || flags&^known != 0) {
 		return RawHeader{}, fmt.Errorf("raw file of version %d with flags %#x: %w", version, flags, ErrNewer)
 	}
 	h.Continuous, h.Single, h.Sealed = flags&wire.RawContinuous != 0, flags&wire.RawSingle != 0, flags&wire.RawSealed != 0
-	h.Own = flags&wire.RawOwn != 0
+	h.Own, h.Inside = flags&wire.RawOwn != 0, flags&wire.RawInside != 0
 	h.Offset = uint64(c.U32())
 	h.Size, h.Stored = c.U64(), c.U64()
 	h.sum, h.PID = c.U32(), c.U32()
@@ -128,7 +130,11 @@ func (h *RawHeader) check(c *bytecur.Cursor, flags uint16, idLen int) {
 		c.FailAt(wire.RawIDLenOffset, "build id of %d bytes, 1 to %d are allowed", idLen, wire.MaxBuildID)
 	case h.scenario > wire.MaxScenario:
 		c.FailAt(wire.RawScenarioLenOffset, "scenario of %d bytes, at most %d are allowed", h.scenario, wire.MaxScenario)
-	case h.Offset < wire.RawHeaderSize+h.scenario || h.Offset > MaxRawOffset:
+	case h.Inside && (!h.Continuous || h.Own || h.Offset > 0 || h.Stored < wire.RawHeadRoom):
+		c.FailAt(wire.RawDataOffset, "data at %d with flags %#x, %d bytes stored", h.Offset, flags, h.Stored)
+	case h.Inside && h.Slots > 0 && h.NextAt < wire.RawHeadRoom:
+		c.FailAt(wire.RawNextAtOffset, "first executions counted at %d, in the header", h.NextAt)
+	case !h.Inside && h.Offset < wire.RawHeaderSize+h.scenario || h.Offset > MaxRawOffset:
 		c.FailAt(wire.RawDataOffset, "data at %d, %d to %d are allowed", h.Offset, wire.RawHeaderSize+h.scenario, MaxRawOffset)
 	case h.Size > MaxRawSize:
 		c.FailAt(wire.RawSizeOffset, "raw section of %d bytes, at most %d are allowed", h.Size, uint64(MaxRawSize))
@@ -148,7 +154,7 @@ func (h *RawHeader) check(c *bytecur.Cursor, flags uint16, idLen int) {
 }
 
 // ParseRaw checks a raw file and returns its content; Data is a part of data,
-// not a copy, unless several copies were added up.
+// not a copy, unless several copies were added up, or Inside is set.
 func ParseRaw(data []byte) (Raw, error) {
 	h, err := ParseRawHeader(data)
 	if err != nil {
@@ -176,7 +182,11 @@ func ParseRaw(data []byte) (Raw, error) {
 	}
 	behind := h.Offset + h.Stored
 	h.Data = data[h.Offset:behind:behind]
-	if h.Copies > 0 {
+	switch {
+	case h.Inside:
+		h.Data = slices.Clone(h.Data)
+		clear(h.Data[:wire.RawHeadRoom])
+	case h.Copies > 0:
 		h.Data, h.Own = h.addCopies(data)
 	}
 	h.Scenario = scenario(data[wire.RawHeaderSize:][:h.scenario])
@@ -232,7 +242,7 @@ func AppendRaw(b []byte, r Raw) ([]byte, error) {
 		return nil, fmt.Errorf("writing a raw file: %w", err)
 	}
 	le := binary.LittleEndian
-	data, offset := bytes.TrimRight(r.Data, "\x00"), wire.RawHeaderSize+len(r.Scenario)
+	data, offset, from := bytes.TrimRight(r.Data, "\x00"), wire.RawHeaderSize+len(r.Scenario), 0
 	slots := make([]byte, wire.SlotSize*min(r.Next, r.Slots))
 	if r.Continuous {
 		data, offset = slices.Clone(r.Data), wire.PageSize
@@ -249,10 +259,14 @@ func AppendRaw(b []byte, r Raw) ([]byte, error) {
 		}
 		le.PutUint32(slots[wire.SlotSize*slot:], off+1)
 	}
+	if r.Inside {
+		offset, from = wire.RawHeadRoom, wire.RawHeadRoom
+		data = append(data, make([]byte, max(0, from-len(data)))...)
+	}
 	h := make([]byte, offset)
 	copy(h, wire.RawMagic)
 	le.PutUint16(h[wire.RawVersionOffset:], wire.RawVersion)
-	le.PutUint32(h[wire.RawDataOffset:], uint32(offset))
+	le.PutUint32(h[wire.RawDataOffset:], uint32(offset-from))
 	le.PutUint64(h[wire.RawSizeOffset:], r.Size)
 	le.PutUint64(h[wire.RawStoredOffset:], uint64(len(data)))
 	le.PutUint32(h[wire.RawPIDOffset:], r.PID)
@@ -265,14 +279,14 @@ func AppendRaw(b []byte, r Raw) ([]byte, error) {
 	for _, f := range []struct {
 		set  bool
 		flag uint16
-	}{{r.Continuous, wire.RawContinuous}, {r.Single, wire.RawSingle}, {r.Sealed, wire.RawSealed}, {r.Own, wire.RawOwn}} {
+	}{{r.Continuous, wire.RawContinuous}, {r.Single, wire.RawSingle}, {r.Sealed, wire.RawSealed}, {r.Own, wire.RawOwn}, {r.Inside, wire.RawInside}} {
 		if f.set {
 			flags |= f.flag
 		}
 	}
 	le.PutUint16(h[wire.RawFlagsOffset:], flags)
 	copy(h[wire.RawHeaderSize:], r.Scenario)
-	file := slices.Concat(h, data, slots)
+	file := slices.Concat(h, data[from:], slots)
 	if r.Continuous {
 		le.PutUint64(file[wire.RawNextAtOffset:], r.NextAt)
 	} else {
@@ -301,6 +315,10 @@ func (r *Raw) check() error {
 		return fmt.Errorf("%d first executions in %d slots, at most %d are allowed", r.Next, r.Slots, wire.MaxSlots)
 	case r.Slots > 0 && r.Continuous && (r.Size < wire.SlotSize || r.NextAt > r.Size-wire.SlotSize):
 		return fmt.Errorf("first executions counted at %d of a raw section of %d", r.NextAt, r.Size)
+	case r.Inside && (!r.Continuous || r.Own || len(r.Data) < wire.RawHeadRoom || r.Slots > 0 && r.NextAt < wire.RawHeadRoom):
+		return fmt.Errorf("only mapped raw files, with one copy of the section, have their header in its first %d bytes", wire.RawHeadRoom)
+	case r.Inside && len(bytes.Trim(r.Data[:wire.RawHeadRoom], "\x00")) > 0:
+		return fmt.Errorf("records in the first %d bytes of a raw section, where its header is", wire.RawHeadRoom)
 	case uint64(len(r.Order)) > uint64(min(r.Next, r.Slots)):
 		return fmt.Errorf("%d functions of %d first executions in %d slots", len(r.Order), r.Next, r.Slots)
 	}

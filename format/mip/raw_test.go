@@ -106,6 +106,9 @@ func drawRaw(t *rapid.T) Raw {
 		r.Size = uint64(len(r.Data))
 		return r
 	}
+	if r.Inside = r.Continuous && rapid.Bool().Draw(t, "inside"); r.Inside {
+		r.Data = append(make([]byte, wire.RawHeadRoom), r.Data...)
+	}
 	r.Size = uint64(len(r.Data)) + rapid.Uint64Range(0, 100).Draw(t, "tail")
 	r.Scenario = rapid.StringN(0, -1, wire.MaxScenario).Draw(t, "scenario")
 	if r.Size < wire.SlotSize || rapid.Bool().Draw(t, "without slots") {
@@ -115,7 +118,14 @@ func drawRaw(t *rapid.T) Raw {
 	r.Next = rapid.OneOf(rapid.Uint32Range(0, 40), rapid.Uint32()).Draw(t, "next")
 	r.Order = rapid.SliceOfN(rapid.Uint32Range(0, uint32(r.Size)-1), 0, int(min(r.Next, r.Slots))).Draw(t, "order")
 	if r.Continuous {
-		r.NextAt = rapid.Uint64Range(0, r.Size-wire.SlotSize).Draw(t, "next at")
+		first := uint64(0)
+		if r.Inside {
+			first = wire.RawHeadRoom
+		}
+		if r.Size < first+wire.SlotSize {
+			r.Size = first + wire.SlotSize
+		}
+		r.NextAt = rapid.Uint64Range(first, r.Size-wire.SlotSize).Draw(t, "next at")
 	}
 	return r
 }
@@ -177,6 +187,10 @@ func TestParseRawErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	inside, err := AppendRaw(nil, Raw{BuildID: "\x12\x34", Size: wire.RawHeadRoom, Data: make([]byte, wire.RawHeadRoom), Continuous: true, Inside: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	copies := withCopies(t)
 	le := binary.LittleEndian
 	for _, tc := range []struct {
@@ -190,7 +204,7 @@ func TestParseRawErrors(t *testing.T) {
 		{"other", []byte("\x7fELF...."), nil, "not a raw file: bad magic", ErrMagic},
 		{"header cut", good[:40], nil, "at offset 0x28: truncated", nil},
 		{"newer", good, func(b []byte) []byte { b[8] = 4; return b }, "version 4 with flags 0x0: it requires a newer version of cairn", ErrNewer},
-		{"flags", good, func(b []byte) []byte { b[10] = 16; return b }, "flags 0x10: it requires a newer version of cairn", ErrNewer},
+		{"flags", good, func(b []byte) []byte { b[10] = 32; return b }, "flags 0x20: it requires a newer version of cairn", ErrNewer},
 		{"older", good, func(b []byte) []byte { b[8] = 2; return b }, "at offset 0x8: version 2, which no release wrote", nil},
 		{"data offset", good, func(b []byte) []byte { b[12] = 87; return b }, "at offset 0xc: data at 87", nil},
 		{"size", good, func(b []byte) []byte { le.PutUint64(b[16:], 1<<40); return b }, "at offset 0x10: raw section of", nil},
@@ -221,6 +235,11 @@ func TestParseRawErrors(t *testing.T) {
 		{"copies of a dead file", good, func(b []byte) []byte { b[10] = wire.RawOwn; return b }, "at offset 0x2a: 0 copies with flags 0x8", nil},
 		{"many copies", copies, func(b []byte) []byte { b[43] = 0xff; return b }, "at offset 0x2a: 65283 copies of 4096 bytes, at most", nil},
 		{"copies cut", copies[:len(copies)-4096], nil, "truncated: the header says", nil},
+		{"a header in a dead file", good, func(b []byte) []byte { b[10] = wire.RawInside; return b }, "at offset 0xc: data at 88 with flags 0x10", nil},
+		{"a header inside, and before", inside, func(b []byte) []byte { b[12] = 88; return b }, "at offset 0xc: data at 88 with flags 0x11", nil},
+		{"less than a header inside", inside, func(b []byte) []byte { b[24]--; return b }, "at offset 0xc: data at 0 with flags 0x11, 287 bytes stored", nil},
+		{"a count in the header", inside, func(b []byte) []byte { b[64], b[72] = 1, 100; return b }, "at offset 0x48: first executions counted at 100, in the header", nil},
+		{"copies with a header inside", inside, func(b []byte) []byte { b[10] |= wire.RawOwn; return b }, "at offset 0xc: data at 0 with flags 0x19", nil},
 		{"live page", live, func(b []byte) []byte { return append(b, 0) }, "", nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -164,6 +164,8 @@ const (
 	MaxBuildID           = 20
 	MaxScenario          = 200      // bytes; what is longer is cut
 	MaxRawCopies         = 16 << 20 // bytes of the copies of a section
+	// RawHeadRoom is the size of the head of a raw file with RawInside: header and scenario.
+	RawHeadRoom = RawHeaderSize + MaxScenario
 
 	// Flags.
 	RawContinuous = 1 << 0 // the file was the live memory of the process
@@ -174,6 +176,9 @@ const (
 	// image's page to its end, rounded up to whole pages of PageSize bytes; the image is the first. In copies,
 	// the word after the count is not the order: it counts how often the count was found to be 0.
 	RawOwn = 1 << 3
+	// RawInside is set, with RawContinuous, if the image is the whole file but for the slots: the section begins with
+	// RawHeadRoom bytes without records, over which the header and the scenario are.
+	RawInside = 1 << 4
 
 	PageSize = 4096 // alignment of RawSection and of a continuous file's image, where pages have one size
 )

@@ -47,6 +47,9 @@ func (elf) areaOf(r *Rewriter, fn *asm.Function) *area {
 
 func (elf) appendAreas(r *Rewriter, out []byte) []byte {
 	on := machines[r.Unit.Kind]
+	if len(r.areas) > 0 && !r.Opts.Apart {
+		out = appendRoom(out, on.syntax().mark)
+	}
 	for _, a := range r.areas {
 		align := on.syntax().flagAlign
 		if a.align > 0 {
@@ -111,6 +114,16 @@ func appendBuffer(out []byte, mark string, slots int) []byte {
 		wire.OrderSection, mark, ringSymbol, wire.SlotSize, slots*wire.SlotSize)
 	return fmt.Appendf(out, "\t.section\t.rodata.cairn,\"aG\",%[3]sprogbits,%[1]s,comdat\n\t.balign\t4\n"+
 		"\t.globl\t%[1]s\n\t.hidden\t%[1]s\n%[1]s:\n\t.long\t%[2]d\n", ringSymbol, slots, mark)
+}
+
+// roomSymbol is where the head of a raw file is among the records.
+const roomSymbol = "__cairn_room"
+
+// appendRoom appends room for the head of the raw file, before the records of an object. A link has the room of its first
+// object with records, with which the section begins.
+func appendRoom(out []byte, mark string) []byte {
+	return fmt.Appendf(out, "\t.section\t%s,\"awG\",%[3]snobits,%[2]s,comdat\n"+
+		"\t.weak\t%[2]s\n\t.hidden\t%[2]s\n%[2]s:\n\t.zero\t%[4]d\n", wire.RawSection, roomSymbol, mark, wire.RawHeadRoom)
 }
 
 // begin begins an area's part of a section.

@@ -43,9 +43,11 @@ const (
 	cairnMipRawCopiesOffset      = 42
 	cairnMipRawDataOffset        = 12
 	cairnMipRawFlagsOffset       = 10
+	cairnMipRawHeadRoom          = 288
 	cairnMipRawHeaderSize        = 88
 	cairnMipRawIDLenOffset       = 40
 	cairnMipRawIDOffset          = 44
+	cairnMipRawInside            = 16
 	cairnMipRawMachO             = "__CAIRN_DATA,__cairn_raw"
 	cairnMipRawMagic             = "CAIRNRAW"
 	cairnMipRawMagicOffset       = 0

@@ -12,6 +12,7 @@ table:
         .long   __start_cairn_raw - table
         .long   __stop_cairn_raw - table
         .long   __cairn_order - table
+        .long   __cairn_room - table
 #if !__x86_64__
         .long   names - table
         .long   names + WORD - table
@@ -21,14 +22,14 @@ table:
         .long   raw_used - table
 #endif
 #elif __has_include(<gnu/libc-version.h>)
-        .long   dl_iterate_phdr@GOTPCREL + 12
-        .long   __register_atfork@GOTPCREL + 16
-        .long   __libc_single_threaded@GOTPCREL + 20
+        .long   dl_iterate_phdr@GOTPCREL + 16
+        .long   __register_atfork@GOTPCREL + 20
+        .long   __libc_single_threaded@GOTPCREL + 24
 #else
-        .long   dl_iterate_phdr@GOTPCREL + 12
-        .long   pthread_atfork@GOTPCREL + 16
-        .long   pthread_create@GOTPCREL + 20
-        .long   environ@GOTPCREL + 24
+        .long   dl_iterate_phdr@GOTPCREL + 16
+        .long   pthread_atfork@GOTPCREL + 20
+        .long   pthread_create@GOTPCREL + 24
+        .long   environ@GOTPCREL + 28
 #endif
         .globl  __cairn_link_with_cairn_cc
         .hidden __cairn_link_with_cairn_cc
@@ -64,6 +65,13 @@ image:  .skip   WORD
         .hidden __cairn_order
 __cairn_order:
         .skip   4
+
+/* See rt_module.h. */
+        .section CAIRN_RAW_SECTION, "awG", %nobits, __cairn_room, comdat
+        .weak   __cairn_room
+        .hidden __cairn_room
+__cairn_room:
+        .skip   CAIRN_RAW_HEAD_ROOM
 
 /* See ROUND_UP. */
 #if __aarch64__

@@ -29,6 +29,8 @@ struct state {
   u32 dir;         /* length of the directory; 0: write nothing */
   i32 pid;         /* process that the records belong to */
   u32 n;           /* number in the file name */
+  u32 apart;       /* where the records' section is in a mapped file: after the first page, or 0 */
+  u32 named;       /* length of the scenario; 0: not known */
   u32 sig;         /* signal that we handle; 0: none */
   u32 bus;         /* SIGBUS, if its handler must be removed with this module */
   i32 writer;      /* thread that writes a file */
@@ -42,7 +44,7 @@ struct state {
   u8 told;            /* the program chose the directory */
   /* Values that the end needs are copied at the start: programs overwrite their environment and
    * change their directory. */
-  char scenario[CAIRN_MAX_SCENARIO + 1]; /* scenario of the run; empty: not known */
+  char scenario[CAIRN_MAX_SCENARIO]; /* scenario of the run */
   char path[MAX_PATH]; /* directory/module.id. */
 };
 static struct state st;
@@ -55,7 +57,8 @@ INLINE struct state *state(void) {
   return s;
 }
 
-/* The head of the mapped file. It has a page of its own, so that the file can be mapped over it. */
+/* The first page of the mapped file, with its head. The file is the records' section, which begins with room for it. If
+ * another part of the section is first, as in a link of bitcode before other objects, the section is behind this page. */
 static u8 head[MAX_PAGE] __attribute__((aligned(MAX_PAGE)));
 
 static void print_error(const char *what, const char *path, long err) {
@@ -161,10 +164,10 @@ static __attribute__((noinline)) long over(u8 *at, uword size, long flags, long 
 
 /* place maps a file, or new memory, over the head, the records and the order buffer. */
 static long place(long flags, long fd) {
-  uword page = page_size(), raw = raw_size();
-  long err = over(head, page, flags, fd, 0);
-  if (err >= 0) err = over(raw_start, raw, flags, fd, page);
-  if (err >= 0 && order_size()) err = over(order_start, order_size(), flags, fd, page + raw);
+  uword at = st.apart, raw = raw_size();
+  long err = over(head, page_size(), flags, fd, 0);
+  if (err >= 0) err = over(raw_start, raw, flags, fd, at);
+  if (err >= 0 && order_size()) err = over(order_start, order_size(), flags, fd, at + raw);
   return err;
 }
 
@@ -189,7 +192,8 @@ static void seal(void) {
   struct header *h = (struct header *)head;
   h->checksum = 0;
   h->flags |= CAIRN_RAW_SEALED | (h->shared ? 0 : single());
-  u32 sum = add_sum(CAIRN_FNV_BASIS, head, page_size());
+  u32 sum = add_sum(CAIRN_FNV_BASIS, head, st.apart);
+  __asm__("" ::: "memory"); /* raw_start may be the same page */
   sum = add_sum(sum, raw_start, h->stored);
   h->checksum = add_sum(sum, order_start, CAIRN_SLOT_SIZE * (uword)h->slots);
 }
@@ -209,24 +213,23 @@ enum {
 
 /* fill builds the file at h and returns its end: a live one has no room behind its last part. */
 static __attribute__((always_inline)) inline u8 *fill(struct header *h, int live) {
-  u8 *p = (u8 *)(h + 1);
+  struct state *const own = state();
+  u8 *p = live ? (u8 *)h + own->apart : (u8 *)(h + 1) + own->named;
   uword order = in_use(order_start, order_stop, order_used);
   u32 len;
   const u8 *id = build_id(&len);
+  if (live != FRESH) copy(p, raw_start, raw_size());
   __builtin_memcpy(h->magic, CAIRN_RAW_MAGIC, sizeof h->magic);
   h->version = CAIRN_RAW_VERSION;
-  h->pid = (u32)st.pid;
-  h->run = st.run;
+  h->pid = (u32)own->pid;
+  h->run = own->run;
   h->id_len = (u8)len;
   copy(h->id, id, len);
-  for (const char *s = st.scenario; *s; h->scenario_len++) *p++ = (u8)*s++;
-  if (live) {
-    h->flags = CAIRN_RAW_CONTINUOUS;
-    p = (u8 *)h + page_size();
-  }
+  h->scenario_len = (u8)own->named;
+  copy(h + 1, own->scenario, own->named);
+  if (live) h->flags = own->apart ? CAIRN_RAW_CONTINUOUS : CAIRN_RAW_CONTINUOUS | CAIRN_RAW_INSIDE;
   h->data_offset = (u32)(p - (u8 *)h);
   h->size = (uword)(raw_stop - raw_start);
-  if (live != FRESH) copy(p, raw_start, raw_size());
   if (order) {
     h->next_at = (uword)((u8 *)&__cairn_next - raw_start);
     h->slots = __cairn_ring ? __cairn_ring : (u32)(order / CAIRN_SLOT_SIZE);
@@ -255,8 +258,9 @@ static long map_records(long fd, const u8 *file) {
   long err = place(MAP_SHARED, fd);
   if (err >= 0) return err;
   place(MAP_PRIVATE | MAP_ANONYMOUS, -1);
-  copy(raw_start, file + page_size(), raw_size());
-  copy(order_start, file + page_size() + raw_size(), order_size());
+  file += st.apart;
+  copy(raw_start, file, raw_size());
+  copy(order_start, file + raw_size(), order_size());
   return err;
 }
 
@@ -265,18 +269,19 @@ static long map_records(long fd, const u8 *file) {
  * checksum must match. It writes zeros as well: a full disk must be reported here, not as a SIGBUS
  * in a probe. */
 static long emit(int live) {
+  struct state *const own = state();
   char tmp[MAX_PATH];
   uword room = page_size() + raw_size() + order_size(), limit[2] = {-1UL};
-  if (!st.dir) return -1;
+  if (!own->dir) return -1;
   u8 *file = (u8 *)map(0, room, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   long size, fd, err = (long)file;
   put_path(tmp, (u32)nonce(), ".tmp");
   if ((uword)file > -4096UL) goto failed;
   size = fill((struct header *)file, live) - file;
 
-  tmp[st.dir] = 0;
+  tmp[own->dir] = 0;
   make_dir(tmp, 0777);
-  tmp[st.dir] = '/';
+  tmp[own->dir] = '/';
   /* No other user may write to it, whatever the umask. */
   err = fd = create_file(tmp, 0644);
   if (fd >= 0) {
@@ -293,7 +298,7 @@ static long emit(int live) {
     if (err < 0) remove_file(tmp);
     if (err >= 0 && live) {
       err = map_records(fd, file);
-      st.mapped = err >= 0;
+      own->mapped = err >= 0;
       if (err < 0) print_error("map ", tmp, err), err = 0;
     }
     sys2(SYS_close, (void *)fd, 0);
@@ -322,7 +327,8 @@ static void restart(int fresh, int child) {
     if (own->mapped) place(MAP_PRIVATE | MAP_ANONYMOUS, -1);
     own->mapped = 0;
   }
-  clear(raw_start, raw_size());
+  uword room = own->apart ? 0 : CAIRN_RAW_HEAD_ROOM;
+  clear(raw_start + room, raw_size() - room);
   clear(order_start, order_size());
 done:
   __cairn_order = 0;
@@ -342,12 +348,13 @@ HIDDEN int __cairn_dump_module(uword at) {
 }
 
 HIDDEN int __cairn_reset_module(uword at) {
+  struct state *const own = state();
   (void)at;
   /* A child that uses its parent's file has no records of its own. */
-  if (st.mapped > st.live || !begin()) return 0;
-  if (st.mapped & st.dumped) seal();
-  st.n += st.dumped;
-  restart(st.dumped, 0);
+  if (own->mapped > own->live || !begin()) return 0;
+  if (own->mapped & own->dumped) seal();
+  own->n += own->dumped;
+  restart(own->dumped, 0);
   done();
   return 0;
 }
@@ -390,13 +397,28 @@ static const u8 *calls_of(const struct dl_info *i, u32 *len) {
   return find_note(i->phdr, i->phnum, i->addr, 0, 0x52494143 /* CAIR */, len);
 }
 
+static void call_one(const void *calls, struct call *c) {
+  c->result |= ((int (*)(uword))((const u8 *)calls + ((const i32 *)calls)[c->which]))(c->at);
+}
+
+/* call_own does without a list of modules, which static programs have none of. */
+static void call_own(struct call *c) {
+#if CAIRN_MAPPED
+  c->result = c->which == DUMP ? __cairn_dump_module(0) : c->which == RESET ? __cairn_reset_module(0)
+            : c->which == LOST ? __cairn_lost_module(c->at) : c->which == DIR ? __cairn_dir_module(c->at) : 0;
+#else
+  extern const i32 calls[] __asm__(".Lcairn_calls") HIDDEN;
+  call_one(calls, c);
+#endif
+}
+
 static int call_module(struct dl_info *i, uword size, void *arg) {
   (void)size;
   struct call *c = arg;
   u32 len;
   const u8 *d = calls_of(i, &len);
   /* Modules of earlier builds have fewer. */
-  if (d && 4 * c->which < len) c->result |= ((int (*)(uword))(d + ((const i32 *)d)[c->which]))(c->at);
+  if (d && 4 * c->which < len) call_one(d, c);
   return 0;
 }
 
@@ -404,14 +426,8 @@ static __attribute__((noinline)) int call_all(u32 which, uword at) {
   struct call c = {which, 0, at};
   if (dl_iterate_phdr)
     dl_iterate_phdr(call_module, &c);
-  else if (which == RESET)
-    __cairn_reset_module(0);
-  else if (which == LOST)
-    return __cairn_lost_module(at);
-  else if (which == DIR)
-    return __cairn_dir_module(at);
-  else if (which == DUMP)
-    return __cairn_dump_module(0);
+  else
+    call_own(&c);
   return c.result;
 }
 
@@ -422,9 +438,10 @@ HIDDEN void __cairn_reset(void) { call_all(RESET, 0); }
 
 /* The child starts from zero, so that sums over all files stay right. */
 static void forked(void) {
-  st.pid = (i32)sys0(SYS_getpid);
-  st.n = 0;
-  st.writer = 0;
+  struct state *const own = state();
+  own->pid = (i32)sys0(SYS_getpid);
+  own->n = 0;
+  own->writer = 0;
   restart(1, 1);
 }
 
@@ -491,10 +508,11 @@ static void start(int argc, char **argv, char **envp) {
   if (pthread_atfork) pthread_atfork(0, 0, forked);
 #endif
   name_run();
+  if (__cairn_room != raw_start) own->apart = page_size();
   /* Some linker scripts do not make them fill whole pages. */
   uword ends = (uword)raw_start | (uword)raw_stop | (uword)order_start | (uword)order_stop;
   const char *word = env(envp, "SCENARIO");
-  if (word) put_some(own->scenario, word, CAIRN_MAX_SCENARIO);
+  if (word) own->named = (u32)(put_some(own->scenario, word, CAIRN_MAX_SCENARIO) - own->scenario);
   word = env(envp, "CONTINUOUS");
   own->live = !(word && *word == '0') && !(ends & (page_size() - 1));
   if (!set_path(dir)) {

@@ -34,11 +34,12 @@ static void attach(const i32 *table, const struct ehdr *header, const i32 *order
   raw_start = at + table[0];
   raw_stop = at + table[1];
   module.order = (u32 *)(at + table[2]);
-  module.iterate = *(void **)(at + table[3]);
-  module.atfork = *(void **)(at + table[4]);
-  module.threads = *(void **)(at + table[5]);
+  module.room = at + table[3];
+  module.iterate = *(void **)(at + table[4]);
+  module.atfork = *(void **)(at + table[5]);
+  module.threads = *(void **)(at + table[6]);
 #if !GLIBC
-  module.environment = *(void **)(at + table[6]);
+  module.environment = *(void **)(at + table[7]);
 #endif
   module.header = header;
   module.handle = dso_handle;

@@ -21,6 +21,10 @@ __asm__(ROUND_UP(CAIRN_RAW_SECTION, ".Lcairn_page_end") KEEP(".Lcairn_page_end")
 /* End of the records, on machines with several page sizes. */
 extern u8 raw_used[] __asm__(".Lcairn_page_end_used") HIDDEN;
 
+/* Room for the file's head. Each object with records has it before them, and the linker takes that of the first one: it is
+ * the start of the section, unless that object comes after others in the section. */
+extern u8 __cairn_room[] HIDDEN WEAK;
+
 /* The order buffer and the variables of order_MACHINE.S. Without them the section is empty and the
  * variables are not used. */
 extern u8 order_start[] __asm__("__start_" CAIRN_ORDER_SECTION) HIDDEN WEAK;
@@ -56,7 +60,7 @@ extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) WEAK;
 /* It is a file, which the module has mapped for itself alone: see mapped_x86_64.S, which
  * says at start where everything is. */
 static struct {
-  u8 *raw_from, *raw_to, *order_from, *order_to;
+  u8 *raw_from, *raw_to, *order_from, *order_to, *room;
   u32 *next, *order;
   const u32 *ring;
   const struct ehdr *header;
@@ -71,6 +75,7 @@ static struct {
 #define raw_stop module.raw_to
 #define order_start module.order_from
 #define order_stop module.order_to
+#define __cairn_room module.room
 #define __cairn_next (*module.next)
 #define __cairn_order (*module.order)
 #define __cairn_ring (*module.ring)

@@ -191,7 +191,7 @@ static __attribute__((noinline, unused)) u64 page_size(void) {
 #define IMAGE_ROOM 0x40000
 static u8 *raw_used, *order_used;
 INLINE void attach_used(const i32 *table, const i32 *order) {
-  raw_used = (u8 *)table + table[7];
+  raw_used = (u8 *)table + table[8];
   if (order) order_used = (u8 *)order + order[4];
 }
 #endif
