@@ -106,7 +106,7 @@ var modules = map[string]string{
 	"golang.org/x/arch/x86/x86asm":                  "internal/binary/asmtext",
 	"golang.org/x/exp/trace":                        "format/gotrace",
 	"golang.org/x/sys/unix":                         "internal/fleet/depot",
-	"golang.org/x/sys/windows":                      "internal/disk internal/filelock internal/profile/rawfiles internal/verb",
+	"golang.org/x/sys/windows":                      "internal/disk internal/filelock internal/profile/rawfiles internal/spikes/spikecontrol internal/verb",
 	"golang.org/x/term":                             "internal/verb",
 	"modernc.org/sqlite":                            "internal/calls/calldb",
 	"modernc.org/sqlite/vtab":                       "internal/calls/calldb",

@@ -21,7 +21,7 @@ func Archive(t testing.TB, path string, got packed.Files, dirs ...string) {
 				return err
 			}
 			data, err := os.ReadFile(name)
-			want = append(want, packed.File{Name: name, Data: data})
+			want = append(want, packed.Bare(packed.File{Name: name, Data: data}))
 			return err
 		})
 		if err != nil {
@@ -32,7 +32,7 @@ func Archive(t testing.TB, path string, got packed.Files, dirs ...string) {
 		return
 	}
 	if !*update {
-		t.Errorf("%s does not have the files as they are: -update writes it", path)
+		t.Errorf("%s does not have the files as they are, less comments: -update writes it", path)
 		return
 	}
 	archive, err := packed.Pack(want)

@@ -129,7 +129,7 @@ static void follow(struct state *s, const struct module *m, const struct branch 
   case RETURN: pop(s, b->sp - 8); break;
   case INDIRECT_JUMP:
     if (!leaves(m, b)) break;
-    /* fall through */
+    __attribute__((fallthrough));
   case TAIL_CALL:
     pop(s, b->sp - 8);
     if (!left(s, b)) push(s, b, TAIL_CALL, b->sp);

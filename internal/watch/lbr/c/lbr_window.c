@@ -130,7 +130,7 @@ static void follow(struct state *s, const struct event *e) {
     break;
   case RETURN: pop(s, e->sp - 8); break;
   case INDIRECT_JUMP:
-    pop(s, e->sp - 8); /* fall through */
+    pop(s, e->sp - 8); __attribute__((fallthrough));
   case TAIL_CALL: left(s, e); break;
   case FROM_OUTSIDE: /* a call, unless it is the end of one */
     pop(s, e->sp - 8);
@@ -161,7 +161,7 @@ static u32 opener(const struct state *s) {
       if (!lbr_begins(&lbr_modules[e->module], lbr_branch(e).to)) inner++;
       else if (!inner--) return at;
       break;
-    case CALL: at -= 8; /* fall through */
+    case CALL: at -= 8; __attribute__((fallthrough));
     case INDIRECT_CALL:
       if (!inner--) return at;
       break;
