@@ -32,9 +32,11 @@ package profdata
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -133,7 +135,7 @@ func SplitName(s string) (file, name string) {
 	return "", s
 }
 
-// FromModule returns the traces of m under the names by which LLVM's tools know its functions. Functions that
+// FromModule returns the traces of m, the heaviest first, under the names by which LLVM's tools know its functions. Functions that
 // share a name get their source files as a prefix. A function whose name the format cannot hold is left out.
 func FromModule(m *prof.Module) *Profile {
 	shared := make(map[string]int, len(m.Funcs))
@@ -170,6 +172,8 @@ func FromModule(m *prof.Module) *Profile {
 			p.Traces = append(p.Traces, t)
 		}
 	}
+	// A profile has its traces by random keys. By weight, what is written does not depend on them more than it must.
+	slices.SortStableFunc(p.Traces, func(a, b Trace) int { return cmp.Compare(b.Weight, a.Weight) })
 	return p
 }
 
