@@ -102,10 +102,10 @@ func TestApplePage(t *testing.T) {
 	for _, m := range shellBlock.FindAllStringSubmatch(string(page), -1) {
 		blocks = append(blocks, needsMac.ReplaceAllString(m[2], ""))
 	}
-	if len(blocks) != 6 {
-		t.Fatalf("%d blocks of commands, want 6: %q", len(blocks), blocks)
+	if len(blocks) != 7 {
+		t.Fatalf("%d blocks of commands, want 7: %q", len(blocks), blocks)
 	}
-	build, container, xcode, lto, faster, ship := blocks[0], blocks[1], blocks[2], blocks[3], blocks[4], blocks[5]
+	build, container, timed, xcode, lto, faster, ship := blocks[0], blocks[1], blocks[2], blocks[3], blocks[4], blocks[5], blocks[6]
 	p := newApplePage(t)
 	p.sh(t, "mkdir build; clang -target arm64-apple-ios15 -isysroot $SDK -O2 -c -o build/main.o main.m; clang -target arm64-apple-ios15 -isysroot $SDK -o plain build/main.o")
 	want := p.run(t, "plain", "none")
@@ -114,6 +114,13 @@ func TestApplePage(t *testing.T) {
 	checkAnswer(t, p.run(t, "app", "raw"), want)
 	p.write(t, 0o644, map[string]string{"container.c": container})
 	p.sh(t, "cairn cc clang -target arm64-apple-ios15 -isysroot $SDK -Werror -c container.c")
+
+	compile, show, _ := strings.Cut(timed, "\n")
+	p.sh(t, compile)
+	checkAnswer(t, p.run(t, "timed", "logs"), want)
+	if calls := p.sh(t, strings.ReplaceAll(show, "PROGRAM.ID.PID.0.cairnlog", "logs/*.cairnlog")); !strings.Contains(calls, "-[Louder add:]") {
+		t.Errorf("stacks: %s", calls)
+	}
 
 	p.sh(t, xcode)
 	p.xcode(t, want, xcodeCommands, 7)
