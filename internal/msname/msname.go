@@ -12,6 +12,7 @@ import (
 
 // Limits of what a name may become: back references double it with two letters each.
 const (
+	maxSymbol = 1 << 13 // bytes of the symbol: compilers replace names of more than 4096 by a hash
 	maxLength = 1 << 16 // bytes of the text
 	maxWork   = 1 << 20 // bytes of all texts of its parts
 	maxDepth  = 200
@@ -24,7 +25,7 @@ const maxSeen = 10
 // templates. Names of data that compilers make (tables of virtual functions, type information, strings) and those that clang
 // replaced by a hash are not read.
 func Demangle(symbol string, short bool) (string, bool) {
-	if !strings.HasPrefix(symbol, "?") {
+	if !strings.HasPrefix(symbol, "?") || len(symbol) > maxSymbol {
 		return "", false
 	}
 	symbol, clone, _ := strings.Cut(symbol, ".")

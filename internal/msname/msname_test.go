@@ -1,6 +1,7 @@
 package msname
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -94,10 +95,14 @@ func TestLimits(t *testing.T) {
 		"?f@@YAX" + strings.Repeat("V?$a@", 100_000),
 		strings.Repeat("?f@?1?", 50_000) + "?f@@YAXXZ",
 		"?f@@YAXP6AX" + strings.Repeat("V"+long+"@0000000000", 100) + "@Z@Z",
+		"?f@@YAXPEAYBAAAA@" + strings.Repeat("0", 1<<16) + "H@Z",
 	} {
 		if got, ok := Demangle(symbol, false); ok {
 			t.Errorf("%.20s… is read: %d bytes", symbol, len(got))
 		}
+	}
+	if got := len(qualified(slices.Repeat([]*piece{{name: long}}, 1000))); got <= maxLength || got > 2*maxLength {
+		t.Errorf("a name that is too long: %d bytes", got)
 	}
 }
 

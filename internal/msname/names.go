@@ -71,10 +71,13 @@ func (p *parser) scopes(pieces []*piece) []*piece {
 	return pieces
 }
 
-// qualified joins the pieces of a name.
+// qualified joins the pieces of a name. Of one that is too long it is only what made refuses.
 func qualified(pieces []*piece) string {
 	var b strings.Builder
 	for i, x := range pieces {
+		if b.Len() > maxLength {
+			break
+		}
 		if i > 0 {
 			b.WriteString("::")
 		}

@@ -252,10 +252,13 @@ func (w *windows) plugins(t *testing.T) {
 		if plain {
 			row = " > use > plugin timed"
 		}
+		ms := 30
 		w.checkFound(t, []string{program, a}, func(logs string) {
-			if _, code := w.run(t, logs, program, a, b, a, bad); code != 7 {
+			longer := &windows{append(slices.Clone(w.env), fmt.Sprintf("MS=%d", ms))}
+			if _, code := longer.run(t, logs, program, a, b, a, bad); code != 7 {
 				t.Errorf("exit code %d, want 7", code)
 			}
+			ms = min(2*ms, 4000) // at last longer than the clock is late
 		}, []string{row, row, row})
 	}
 }

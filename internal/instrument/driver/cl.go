@@ -190,7 +190,7 @@ func (l *LLDLink) parse(args []string, read ReadFunc, depth int) {
 			l.Inputs = append(l.Inputs, arg)
 		case strings.HasPrefix(lower, "out:"):
 			l.Output = name[len("out:"):]
-		case strings.HasPrefix(lower, "debug"):
+		case lower == "debug", strings.HasPrefix(lower, "debug:"):
 			l.debug = true
 		case lower == "nodefaultlib":
 			l.bare = true

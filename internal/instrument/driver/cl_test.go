@@ -33,6 +33,19 @@ func TestLLDLink(t *testing.T) {
 	}
 }
 
+// TestAsksForDebug looks at which links make a PDB.
+func TestAsksForDebug(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]bool{
+		"-g": true, "-gcodeview": true, "/Z7": true, "-Zi": true, "/DEBUG": true, "-Wl,-debug:full": true, "-Wl,/opt:ref,/debug": true, "/clang:-g": true,
+		"-DDEBUG": false, "/D_DEBUG": false, "debug/a.obj": false, "/debug/a.obj": false, "-Lout/Debug": false, "-O2": false, "/": false, "": false,
+	} {
+		if got := asksForDebug(word); got != want {
+			t.Errorf("%q: %v, want %v", word, got, want)
+		}
+	}
+}
+
 // TestCL reads commands of clang-cl.
 func TestCL(t *testing.T) {
 	t.Parallel()

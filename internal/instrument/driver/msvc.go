@@ -37,8 +37,13 @@ func (c *Command) msvcOptions(tc Toolchain) []string {
 
 // asksForDebug reports whether a word of a command may make a PDB: options of compilers, and of the linker behind theirs.
 func asksForDebug(word string) bool {
-	lower := strings.ToLower(word)
-	return strings.HasPrefix(word, "-g") || strings.Contains(lower, "debug") || lower == "/z7" || lower == "-z7" || lower == "/zi" || lower == "-zi"
+	if strings.HasPrefix(word, "-g") {
+		return true
+	}
+	return slices.ContainsFunc(strings.Split(strings.ToLower(word), ","), func(option string) bool {
+		name, _, _ := strings.Cut(strings.TrimPrefix(option, "/clang:"), ":")
+		return strings.HasPrefix(name, "-g") || name != "" && strings.Contains("-/", name[:1]) && slices.Contains([]string{"debug", "z7", "zi"}, name[1:])
+	})
 }
 
 func msvcOptions(bare, symbols bool) []string {

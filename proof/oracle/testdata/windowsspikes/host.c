@@ -17,9 +17,9 @@ __attribute__((noinline)) static int use(const char *dll, int ms) {
 
 int main(int argc, char **argv) {
   for (int i = 0; i < SLOTS; i++) TlsAlloc();
-  for (int i = 1; i < argc; i++) printf("%d\n", use(argv[i], 30 * i));
+  const char *ms = getenv("MS"), *seconds = getenv("WAIT");
+  for (int i = 1; i < argc; i++) printf("%d\n", use(argv[i], (ms ? atoi(ms) : 30) * i));
   fflush(stdout);
-  const char *seconds = getenv("WAIT");
   Sleep(seconds ? 1000 * atoi(seconds) : 300);
   TerminateProcess(GetCurrentProcess(), 7);
   return 0;

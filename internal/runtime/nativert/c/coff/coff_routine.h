@@ -71,11 +71,14 @@ static int lock_watch(struct watch *k, u32 tries);
 u32 __cairn_suspend_thread(void *thread) {
   enum { TRIES = 50 };
   struct process *p = state;
+  u32 error = last_error();
   int held = 0;
 #if CAIRN_MODE == LOG_MODE_SPIKE
   held = p && GetThreadId(thread) != GetCurrentThreadId() && lock_watch(p->watch, TRIES);
 #endif
-  u32 before = SuspendThread(thread), error = last_error();
+  set_last_error(error);
+  u32 before = SuspendThread(thread);
+  error = last_error();
   if (held) store(&p->watch->lock, 0);
   set_last_error(error);
   return before;
