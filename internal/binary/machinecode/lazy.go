@@ -1,12 +1,15 @@
 package machinecode
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
+	"sort"
 
 	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Problem: to disassemble all code of a large program takes longer than everything else that is done with a short recording,
@@ -151,10 +154,11 @@ func (s *Set) ReadJumpsTo(b *Binary, ranges []*Range) {
 		s.ReadAll(b)
 		return
 	}
+	spans := joined(ranges)
 	for i := range b.texts {
 		t := &b.texts[i]
 		eachDistance(t.data, all.lo-t.addr, all.hi-t.addr, func(at int, to uint64) {
-			if jumpsBy(t.data, at) && slices.ContainsFunc(ranges, func(r *Range) bool { return to+t.addr-r.Lo < r.Hi-r.Lo }) {
+			if jumpsBy(t.data, at) && covers(spans, to+t.addr) {
 				s.read(b, t, uint64(max(0, at-MaxLen)), uint64(at))
 			}
 		})
@@ -163,6 +167,26 @@ func (s *Set) ReadJumpsTo(b *Binary, ranges []*Range) {
 	for _, r := range ranges {
 		s.Read(b, &Range{Lo: r.Lo - min(r.Lo, near+MaxLen), Hi: r.Hi + near})
 	}
+}
+
+// joined returns what ranges cover, ascending and apart from each other.
+func joined(ranges []*Range) (spans []span) {
+	sorted := slices.Clone(ranges)
+	stablesort.Func(sorted, func(a, b *Range) int { return cmp.Compare(a.Lo, b.Lo) })
+	for _, r := range sorted {
+		if last := len(spans) - 1; last >= 0 && r.Lo <= spans[last].hi {
+			spans[last].hi = max(spans[last].hi, r.Hi)
+		} else {
+			spans = append(spans, span{lo: r.Lo, hi: r.Hi})
+		}
+	}
+	return spans
+}
+
+// covers reports whether an address is in one of ascending spans.
+func covers(spans []span, addr uint64) bool {
+	i := sort.Search(len(spans), func(i int) bool { return spans[i].hi > addr })
+	return i < len(spans) && spans[i].lo <= addr
 }
 
 const sizeOfDistance = 4

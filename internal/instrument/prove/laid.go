@@ -47,6 +47,7 @@ type laidOut struct {
 	returns  func(string) bool
 	segments []laidSegment // of a, ascending by section and offset
 	ends     [2]map[place]bool
+	finished map[place]bool // where functions of a end; at other symbols control may run on
 	seen     map[[2]place]bool
 	work     []pairOf
 	frames   [2][]laidFrame // ascending
@@ -82,6 +83,7 @@ func (o *object) inCode(s *objfile.ObjectSymbol) bool {
 
 // cutSegments cuts the code of a at symbols, and finds where functions of both objects begin.
 func (l *laidOut) cutSegments() {
+	l.finished = map[place]bool{}
 	for n, o := range []*object{l.a, l.b} {
 		l.ends[n] = map[place]bool{}
 		for i := range o.Sections {
@@ -90,6 +92,9 @@ func (l *laidOut) cutSegments() {
 			}
 		}
 		for _, s := range named(o) {
+			if n == 0 && s.Func && s.Size > 0 {
+				l.finished[place{s.Section, int64(s.Value + s.Size)}] = true
+			}
 			if o.inCode(s) {
 				l.ends[n][place{s.Section, int64(s.Value)}] = true
 			}

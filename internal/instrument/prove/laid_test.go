@@ -184,3 +184,16 @@ func TestEndless(t *testing.T) {
 		}
 	}
 }
+
+// TestLostBehindCall has a symbol inside of a function, behind a call: that control runs on to it is part of the function.
+func TestLostBehindCall(t *testing.T) {
+	t.Parallel()
+	const text = "\t.text\n\t.globl\tf\n\t.type\tf, @function\nf:\n\tpushq\t%rbx\n\tcall\tg\n\t.globl\tmid\nmid:\n\tpopq\t%rbx\n\tret\n\t.size\tf, .-f\n"
+	plain := assembleBy(t, []byte(text), "as")
+	if c := layouts(plain, plain); len(c.Findings) > 0 {
+		t.Errorf("the same object: %+v", c)
+	}
+	if c := layouts(plain, assembleBy(t, []byte(strings.Replace(text, "\t.globl\tmid", "\tud2\n\t.globl\tmid", 1)), "as")); !c.Different() {
+		t.Errorf("what follows the call is lost: %+v", c)
+	}
+}

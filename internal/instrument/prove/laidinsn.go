@@ -25,7 +25,7 @@ func (l *laidOut) compare(s *segment, x, y stop) {
 
 // follows adds what follows an instruction. Behind a call that does not return is anything.
 func (l *laidOut) follows(s *segment, x stop, next, tnext place) {
-	if x.in.Class.IsCall() && (l.ends[0][next] || l.follow(0, next).out) {
+	if x.in.Class.IsCall() && (l.finished[next] || l.follow(0, next).out) {
 		return
 	}
 	l.push(s, "what follows the instruction", x.off, next, tnext)
