@@ -156,7 +156,8 @@ func (g *Graph) readCallers(to []function) {
 		var next []function
 		for _, f := range to {
 			for _, c := range g.all.in[f] {
-				if !k.callers[c] && !slices.Contains(next, c) {
+				if !k.callers[c] {
+					k.callers[c] = true
 					next = append(next, c)
 				}
 			}
