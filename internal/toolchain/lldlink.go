@@ -24,7 +24,7 @@ func (w *wrapper) linkMSVC(ctx context.Context, s *verb.Streams, path string, ar
 	other := func(name string) bool {
 		return isObject(name) && !madeForX64(name) || filepath.Base(name) == coffObject // which the driver that started it added
 	}
-	if line.Other || w.opts.Shim.Use != nil || w.opts.Shim.Map || !slices.ContainsFunc(line.Inputs, madeForX64) || slices.ContainsFunc(line.Inputs, other) {
+	if line.Other || w.opts.Shim.Map || !slices.ContainsFunc(line.Inputs, madeForX64) || slices.ContainsFunc(line.Inputs, other) {
 		return become(path, argv)
 	}
 	c, err := clangOf(path)
@@ -33,6 +33,9 @@ func (w *wrapper) linkMSVC(ctx context.Context, s *verb.Streams, path string, ar
 	}
 	shim := w.opts.Shim
 	shim.Target = []string{"--target=x86_64-pc-windows-msvc"}
+	if shim.Use != nil {
+		return w.orderMSVC(ctx, &invocation{streams: s, compiler: c, argv: argv}, shim, path, &line)
+	}
 	tc, err := prepare(ctx, c, shim, shim.Target)
 	if foreign := foreignError(""); errors.As(err, &foreign) {
 		return become(path, argv) // nothing that it links has probes
@@ -40,13 +43,37 @@ func (w *wrapper) linkMSVC(ctx context.Context, s *verb.Streams, path string, ar
 	if err != nil {
 		return err
 	}
-	l := &mixedLink{streams: s, runtime: tc.Archive, mode: shim.Mode.String(), output: line.Output, strict: shim.strict()}
-	for _, name := range line.Inputs {
-		l.inputs = append(l.inputs, linkInput{path: name})
-	}
+	l := &mixedLink{streams: s, inputs: msvcInputs(&line), runtime: tc.Archive, mode: shim.Mode.String(), output: line.Output, strict: shim.strict()}
 	argv = slices.Concat(argv, line.Options(shim.Mode.Timed()), []string{tc.Archive, "kernel32.lib"})
 	record := mapAssembler{s, tc.Object, true, c.Path, shim.Target}.record(ctx, l.inputs, line.Output)
 	return l.run(path, append(argv, record...))
+}
+
+// orderMSVC runs such a linker with the order of a profile.
+func (w *wrapper) orderMSVC(ctx context.Context, in *invocation, shim ShimOptions, path string, line *driver.LLDLink) error {
+	b, err := prepareUse(ctx, in.compiler, shim)
+	if other := otherMachine(""); errors.As(err, &other) {
+		return become(path, in.argv)
+	}
+	if err != nil {
+		return err
+	}
+	inputs := msvcInputs(line)
+	link, err := b.linkArgs(in.streams, b.linker(ctx, in.compiler, nil), line.Output, inputs)
+	if err != nil {
+		return err
+	}
+	l := &mixedLink{streams: in.streams, inputs: inputs, events: laidEvents(link, line.Output)}
+	return l.run(path, append(in.argv, linkByHand(link)...))
+}
+
+// msvcInputs returns the files of a link.
+func msvcInputs(line *driver.LLDLink) []linkInput {
+	inputs := make([]linkInput, 0, len(line.Inputs))
+	for _, name := range line.Inputs {
+		inputs = append(inputs, linkInput{path: name})
+	}
+	return inputs
 }
 
 // isObject reports whether an input is an object by its name, as CMake and Microsoft's tools give it.

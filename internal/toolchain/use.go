@@ -80,10 +80,14 @@ type useBuild struct {
 	dir     string // in the cache
 	opts    useOptions
 	windows bool // functions get an order, and are not split: that would need chained entries in the unwind table
+	msvc    bool // the system is MSVC's, whose linker has other options
 }
 
-// useWindows is a file in the directory for a compiler whose target is Windows.
-const useWindows = "windows"
+// The files in the directory for a compiler whose target is Windows, and MSVC's system there.
+const (
+	useWindows = "windows"
+	useMSVC    = "msvc"
+)
 
 // prepareUse returns the directory for a compiler and a profile, which it
 // fills on first use.
@@ -94,7 +98,7 @@ func prepareUse(ctx context.Context, c Compiler, opts ShimOptions) (*useBuild, e
 	if err != nil {
 		return nil, err
 	}
-	b := &useBuild{dir: dir, opts: *opts.Use, windows: Exists(filepath.Join(dir, useWindows))}
+	b := &useBuild{dir: dir, opts: *opts.Use, windows: Exists(filepath.Join(dir, useWindows)), msvc: Exists(filepath.Join(dir, useMSVC))}
 	b.opts.NoSplit = b.opts.NoSplit || b.windows
 	return b, nil
 }
@@ -117,13 +121,19 @@ func fillUse(ctx context.Context, tmp, self string, c Compiler, opts ShimOptions
 	if err := os.Mkdir(filepath.Join(tmp, "bin"), 0o755); err != nil {
 		return err
 	}
-	if err := opts.setMachine(c.target(ctx, opts.Target)); err != nil {
+	target := c.target(ctx, opts.Target)
+	if err := opts.setMachine(target); err != nil {
 		return err
 	}
 	if opts.Prove && opts.Machine != machine.X86_64 && (opts.Machine != machine.AArch64 || opts.Object != asm.ELF) {
 		return verb.Usagef("--prove with --use supports x86-64 and AArch64 ELF only")
 	}
 	if opts.Object == asm.COFF {
+		if driver.IsMSVC(target) {
+			if err := os.WriteFile(filepath.Join(tmp, useMSVC), nil, 0o644); err != nil {
+				return err
+			}
+		}
 		return os.WriteFile(filepath.Join(tmp, useWindows), nil, 0o644)
 	}
 	if err := opts.findAssembler(ctx, c, self); err != nil {
@@ -146,8 +156,8 @@ func (e otherMachine) Error() string { return string(e) }
 // setMachine records the machine of a compiler's target. It must be that of the profile.
 func (opts *ShimOptions) setMachine(target string) error {
 	opts.Machine, opts.Object = driver.MachineOf(target), driver.ObjectOf(target)
-	if opts.Object == asm.COFF && (opts.Machine != machine.X86_64 || driver.IsMSVC(target) || opts.Use.FastStart || opts.Prove) {
-		return otherMachine(fmt.Sprintf("programs for Windows (%s) are built by a profile on x86-64 only, by mingw-w64, without --fast-start and --prove", target))
+	if opts.Object == asm.COFF && (opts.Machine != machine.X86_64 || opts.Use.FastStart || opts.Prove) {
+		return otherMachine(fmt.Sprintf("programs for Windows (%s) are built by a profile on x86-64 only, without --fast-start and --prove", target))
 	}
 	if of := opts.Use.Machine; of != "" && of != opts.Machine.String() {
 		return otherMachine(fmt.Sprintf("%s is a profile of %s, and the compiler is for %s: record one of that machine", filepath.Base(opts.Use.Profile), of, cmp.Or(target, opts.Machine.String())))
@@ -193,7 +203,7 @@ func useCompiler(ctx context.Context, in *invocation, shim ShimOptions) error {
 		if len(cmd.Sources) == 0 { // what it compiles has sections for functions
 			inputs = driverInputs(cmd)
 		}
-		linker = c.Linker(ctx, cmd)
+		linker = b.linker(ctx, c, cmd)
 		if b.windows && linker.Kind == linkorder.LLD && c.Family != driver.Clang {
 			linker.Err = errors.New("lld moves functions for Windows in objects by clang only: link with GNU ld")
 		}
@@ -229,6 +239,14 @@ func useCompiler(ctx context.Context, in *invocation, shim ShimOptions) error {
 		return c.runLink(ctx, mixed, argv, b.dir, env...)
 	}
 	return c.become(ctx, argv, b.dir, env...)
+}
+
+// linker returns the linker that a command starts. lld-link does not say so when it is asked for its version.
+func (b *useBuild) linker(ctx context.Context, c Compiler, cmd *driver.Command) FoundLinker {
+	if b.msvc {
+		return FoundLinker{Name: string(linkorder.LLDLink), Kind: linkorder.LLDLink}
+	}
+	return c.Linker(ctx, cmd)
 }
 
 // withoutProbes is what a link of a build by a profile is for.
@@ -271,8 +289,12 @@ func (b *useBuild) linkArgs(s *verb.Streams, l FoundLinker, output string, input
 		}
 	}
 	path := filepath.Join(b.dir, fmt.Sprintf("%s.%s.order", orderName(output), format))
+	args := format.Args(path)
+	if b.msvc {
+		args = linkorder.MSVCArgs(path)
+	}
 	if Exists(path) {
-		return format.Args(path), nil
+		return args, nil
 	}
 	p, err := verb.ReadProfile(filepath.Join(b.dir, useProfile))
 	if err != nil {
@@ -288,7 +310,7 @@ func (b *useBuild) linkArgs(s *verb.Streams, l FoundLinker, output string, input
 		return nil, err
 	}
 	err = verb.WriteBytes(s, path, append(rendered, dataLines...))
-	return format.Args(path), err
+	return args, err
 }
 
 // laidEvents records that a module is linked with the arguments of an order, if there are any.

@@ -21,15 +21,21 @@ import (
 // vcruntime140.dll of Wine the rest.
 var msvc = []string{"--target=x86_64-pc-windows-msvc", "-fuse-ld=lld", "-g", "-fms-extensions", "-fexceptions", "-fcxx-exceptions"}
 
-// TestWindowsMSVC runs programs by clang for MSVC's system: with the probes of each mode they answer as without, and what they
-// recorded is what breakpoints at all blocks found in the same run.
-func TestWindowsMSVC(t *testing.T) {
-	t.Parallel()
+// needMSVC skips a test where the compiler and the linker for MSVC's system are not installed.
+func needMSVC(t *testing.T) {
+	t.Helper()
 	for _, tool := range []string{"clang-22", "lld-link-22", "llvm-dlltool-22", "llvm-ar-22"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("%s is not installed; make proof installs it", tool)
 		}
 	}
+}
+
+// TestWindowsMSVC runs programs by clang for MSVC's system: with the probes of each mode they answer as without, and what they
+// recorded is what breakpoints at all blocks found in the same run.
+func TestWindowsMSVC(t *testing.T) {
+	t.Parallel()
+	needMSVC(t)
 	w := newWindows(t)
 	for i, flags := range [][]string{{"-O1"}, {"-O0"}, {"-O2"}, {"-O2", "-ffunction-sections", "-Wl,-opt:ref,-opt:icf"}} {
 		modes := []string{"full", "cover", "count", "count --atomic", "block", "order", "block+order"}

@@ -64,6 +64,25 @@ func TestWindowsOrder(t *testing.T) {
 	}
 }
 
+// TestWindowsMSVCOrder is TestWindowsOrder for MSVC's system, by clang and lld-link.
+func TestWindowsMSVCOrder(t *testing.T) {
+	t.Parallel()
+	shorttest.Proof(t)
+	needMSVC(t)
+	w := newWindows(t)
+	dir := t.TempDir()
+	flags := []string{"-O2", "-Wl,-debug:symtab"}
+	raws, profile := filepath.Join(dir, "raws"), filepath.Join(dir, "run.mip")
+	recorded := msvcCalls(t, []string{cairn, "cc", "--strict", "--mode", "order"}, flags...)
+	want, code := w.run(t, raws, recorded)
+	output(t, command(t, cairn, "merge", "-o", profile, recorded, raws))
+	ordered := msvcCalls(t, []string{cairn, "cc", "--use", profile}, flags...)
+	if got, gotCode := w.run(t, "", ordered); got != want || gotCode != code {
+		t.Errorf("it answers %q and exit code %d, want %q and %d", got, gotCode, want, code)
+	}
+	checkPlaces(t, ordered, ".text", strings.Fields(output(t, command(t, cairn, "order", profile, "-o", "-"))))
+}
+
 // checkPlaces wants functions at the start of a section, in their order.
 func checkPlaces(t *testing.T, program, section string, want []string) {
 	t.Helper()

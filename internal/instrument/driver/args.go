@@ -352,6 +352,9 @@ func (c *Command) timedLink(tc Toolchain) []string {
 // UseArgs returns the driver's arguments for a build with a profile: bin holds the assembler's stand-in, "" for
 // none, and link are options for the linker.
 func (c *Command) UseArgs(args []string, bin string, link []string) []string {
+	if c.CL {
+		return c.clUseArgs(args, link)
+	}
 	var out []string
 	if bin != "" && c.Refusal == "" {
 		out, args = c.assembler(args, Toolchain{Bin: bin})

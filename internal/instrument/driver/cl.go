@@ -157,6 +157,23 @@ func (c *Command) clArgs(args []string, tc Toolchain) []string {
 	return append(ours, args...)
 }
 
+// clUseArgs is UseArgs for clang-cl.
+func (c *Command) clUseArgs(args, link []string) []string {
+	var ours []string
+	if c.Compiles {
+		ours = append(ours, "/Gy")
+		if c.Data {
+			ours = append(ours, "/Gw")
+		}
+	}
+	if c.Links {
+		for _, word := range link {
+			ours = append(ours, "/clang:"+word)
+		}
+	}
+	return append(ours, args...)
+}
+
 // LLDLink is a command line of lld-link.
 type LLDLink struct {
 	Inputs []string

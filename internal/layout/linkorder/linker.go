@@ -56,6 +56,7 @@ const (
 	Gold    Linker = "gold"
 	GNULD   Linker = "ld.bfd"
 	Mold    Linker = "mold"
+	LLDLink Linker = "lld-link" // LLVM's for MSVC's system
 )
 
 // Version is a linker's version.
@@ -117,6 +118,8 @@ func (l Linker) Format(v Version) (Format, error) {
 			return FormatLDScript, nil
 		}
 		return FormatLD, nil
+	case LLDLink:
+		return FormatLLDLink, nil
 	case Mold:
 		return "", errMold
 	}
@@ -125,7 +128,7 @@ func (l Linker) Format(v Version) (Format, error) {
 
 // ForWindows returns the format by which the linker that has format f orders a program for Windows.
 func (f Format) ForWindows() Format {
-	if f == FormatLLD {
+	if f == FormatLLD || f == FormatLLDLink {
 		return FormatLLDLink
 	}
 	return FormatPEScript
@@ -145,7 +148,11 @@ func (f Format) Args(path string) []string {
 		// The report already lists the names that no longer exist.
 		return append(forLinker("--symbol-ordering-file="+path), forLinker("--no-warn-symbol-ordering")...)
 	case FormatLLDLink:
-		return append(forLinker("-Xlink=/order:@"+path), forLinker("-Xlink=/ignore:4037")...)
+		var args []string
+		for _, word := range lldLinkArgs(path) {
+			args = append(args, forLinker("-Xlink="+word)...)
+		}
+		return args
 	case FormatLD64:
 		return append(forLinker("-order_file"), forLinker(path)...)
 	case FormatGold, FormatLD:
@@ -154,6 +161,18 @@ func (f Format) Args(path string) []string {
 		return append(forLinker("-T"), forLinker(path)...)
 	}
 	return nil
+}
+
+// lldLinkArgs returns the options of lld-link. The report already lists the names that no longer exist (4037).
+func lldLinkArgs(path string) []string { return []string{"/order:@" + path, "/ignore:4037"} }
+
+// MSVCArgs returns the arguments with which clang, whose target is MSVC's system, makes lld-link use the order file at path.
+func MSVCArgs(path string) []string {
+	var args []string
+	for _, word := range lldLinkArgs(path) {
+		args = append(args, "-Xlinker", word)
+	}
+	return args
 }
 
 // Args returns the arguments with which a compiler driver makes this linker use the order file
