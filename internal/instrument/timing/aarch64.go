@@ -2,7 +2,6 @@ package timing
 
 import (
 	"bytes"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -59,13 +58,13 @@ func (aarch64Timing) isTail(t *timer, b *body, i int) (tail, known bool) {
 		}
 	}
 	f := b.frags[in.frag]
-	blocks := slices.ContainsFunc(b.frags, t.takesBlocks)
-	if t.isMachO() {
-		if b.keepsReturn(0, len(b.insns), "st") {
-			tail := b.keepsReturn(b.blockStart(i), i, "ld")
-			return tail, tail || blocks
-		}
-	} else if !f.Unwind || t.cfaRule(f, in.at) != (cfaPlace{reg: "sp"}) {
+	switch {
+	case t.isMachO() && t.takesBlocks(b):
+		return b.leavesBlocks(i)
+	case t.isMachO() && b.keepsReturn(0, len(b.insns), "st"):
+		tail := b.keepsReturn(b.blockStart(i), i, "ld")
+		return tail, tail
+	case !t.isMachO() && (!f.Unwind || t.cfaRule(f, in.at) != (cfaPlace{reg: "sp"})):
 		return false, f.Unwind // the frame still exists
 	}
 	for _, f := range b.frags {
@@ -75,12 +74,10 @@ func (aarch64Timing) isTail(t *timer, b *body, i int) (tail, known bool) {
 			}
 		}
 	}
-	return !blocks, true
-}
-
-// takesBlocks reports whether code takes the addresses of blocks in f, to jump to them, by clang's comment.
-func (t *timer) takesBlocks(f *asm.Fragment) bool {
-	return bytes.Contains(t.Unit.Src[f.Label:f.End], []byte("Block address taken"))
+	if t.takesBlocks(b) {
+		return b.leavesBlocks(i)
+	}
+	return true, true
 }
 
 func (aarch64Timing) conditional(in *bodyInsn) (exit, bool) {

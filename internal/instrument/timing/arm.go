@@ -60,6 +60,8 @@ func (armTiming) isTail(t *timer, b *body, i int) (tail, known bool) {
 	switch word := strings.TrimSuffix(in.word, ".w"); {
 	case word == "tbb" || word == "tbh":
 		return false, true
+	case word == "bx" && t.clang && t.takesBlocks(b) && !arm.Of(b.frags[0]).Thumb: // where it is mov
+		return b.leavesBlocks(i)
 	case word == "bx" && t.clang:
 		tail = !slices.ContainsFunc(b.frags, func(f *asm.Fragment) bool {
 			return slices.ContainsFunc(f.Labels, func(l asm.BlockLabel) bool { return t.Unit.Taken[string(l.Name)] })

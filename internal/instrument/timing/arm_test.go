@@ -24,6 +24,9 @@ var armExits = []struct{ name, body, want string }{
 	{"tail call+clang", "bx r3", "ENTER TAIL bx r3"},
 	{"jump to a label+clang", "bx r3; .L1:; bx lr; .long .L1", RefuseIndirect},
 	{"computed goto of gcc", "bx r3 @ 12 [c=4 l=2] *thumb2_indirect_jump; .L1:; bx lr", "ENTER bx r3 EXIT bx lr"},
+	{"computed goto+arm+clang", "ldr r3, [r12, r3, lsl #2]; bx r3; .Ltmp5: @ Block address taken; .LBB0_1:; ldr r3, [r0], #4; bx r3; .Ltmp6: @ Block address taken; .LBB0_2:; bx r2", "ENTER ldr r3, [r12, r3, lsl #2] bx r3 ldr r3, [r0], #4 bx r3 TAIL bx r2"},
+	{"computed goto with a frame+arm+clang", "push {r4, lr}; bx r3; .Ltmp5: @ Block address taken; .LBB0_1:; mov r3, r4; pop {r4, lr}; bx r3", "ENTER push {r4, lr} bx r3 mov r3, r4 pop {r4, lr} TAIL bx r3"},
+	{"computed goto or tail call+arm+clang", ".Ltmp5: @ Block address taken; .LBB0_1:; ldr r3, [r0]; ldr r3, [r3, #8]; bx r3", RefuseIndirect},
 	{"indirect, unknown", "bx r3 @ 12 [c=4 l=2] *unknown", RefuseIndirect},
 	{"cases", "cmp r0, #2 @ 5 [c=4] *thumb2_casesi_internal; bhi .L1; tbb [pc, r0]; .L2:; .byte (.L1-.L2)/2; .byte (.L1-.L2)/2; .L1:; bx lr", "ENTER cmp r0, #2 bhi .L1 tbb [pc, r0] EXIT bx lr"},
 	{"cases+arm", "cmp r0, #1; addls pc, pc, r0, asl #2; b .L1; .Lrtx3:; nop; b .L1; b .L2; .L1:; bx lr; .L2:; b g", "ENTER cmp r0, #1 addls pc, pc, r0, asl #2 b .L1 nop b .L1 b .L2 EXIT bx lr TAIL b g"},
@@ -50,7 +53,7 @@ func TestArmExits(t *testing.T) {
 		t.Run(form.name, func(t *testing.T) {
 			t.Parallel()
 			state, end := "\t.thumb\n\t.thumb_func\n", ""
-			if strings.HasSuffix(form.name, "+arm") {
+			if strings.Contains(form.name, "+arm") {
 				state = "\t.arm\n"
 			}
 			if strings.HasSuffix(form.name, "+clang") {

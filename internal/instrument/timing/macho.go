@@ -2,8 +2,6 @@ package timing
 
 import (
 	"bytes"
-	"slices"
-	"strings"
 
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
@@ -59,23 +57,4 @@ func machOAArch64Place(full, back string) string {
 	return "\tadrp\tx16, " + timedLocal + "\n\tldr\tx16, [x16, :lo12:" + timedLocal + "]\n\tcbz\tx16, " + full +
 		"\n\tmrs\tx17, tpidrro_el0\n\tand\tx17, x17, 0xfffffffffffffff8\n\tadd\tx16, x16, x17\n\tldr\tx17, [x16]\n\tcbz\tx17, " + full +
 		"\n\tadd\tx17, x17, 8\n\ttst\tx17, 0xffff\n\tb.eq\t" + full + "\n\tstr\tx17, [x16]\n" + back + ":\n"
-}
-
-// Clang writes no unwind directives for the end of a frame. On AArch64 an indirect jump in a function that saves its return
-// address leaves it if the address is restored in front of it.
-
-// keepsReturn reports whether one of some instructions saves the return address in the stack, with the word st, or, with ld,
-// restores it.
-func (b *body) keepsReturn(from, to int, word string) bool {
-	return slices.ContainsFunc(b.insns[from:to], func(in bodyInsn) bool {
-		return strings.HasPrefix(in.word, word) && bytes.Contains(in.rest, []byte("[sp")) && (bytes.Contains(in.rest, []byte("x30")) || bytes.Contains(in.rest, []byte("lr")))
-	})
-}
-
-// blockStart returns the first instruction of the block of instruction i.
-func (b *body) blockStart(i int) int {
-	for i > 0 && b.insns[i-1].block == b.insns[i].block {
-		i--
-	}
-	return i
 }
