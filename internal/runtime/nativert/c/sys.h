@@ -24,6 +24,8 @@ enum { ANDROID = 1 };
 enum { ANDROID = 0 };
 #endif
 
+#define FEW_ADDRESSES (__SIZEOF_POINTER__ == 4) /* a log may be larger than all addresses */
+
 #define HIDDEN __attribute__((visibility("hidden")))
 #define INLINE static inline __attribute__((always_inline))
 

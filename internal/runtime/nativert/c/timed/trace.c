@@ -49,10 +49,10 @@ static i64 room(struct tracer *t, u8 *c, u64 at) {
   return err == -EOPNOTSUPP ? 0 : err;
 }
 
-/* extend maps n more chunks at the end of the file, aligned. */
-static u8 *extend(struct tracer *t, u64 n, i64 *err) {
+/* extend_at maps n more chunks at the end of the file, aligned, or one at an address that is a chunk's. */
+static u8 *extend_at(struct tracer *t, u64 n, u8 *place, i64 *err) {
   u64 at = (t->file_chunks + 1) * CHUNK, size = n * CHUNK;
-  u8 *m = (u8 *)map(0, size + CHUNK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  u8 *m = place ? place : (u8 *)map(0, size + CHUNK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (failed(m)) {
     *err = (sword)m;
     return 0;
@@ -65,16 +65,19 @@ static u8 *extend(struct tracer *t, u64 n, i64 *err) {
     *err = failed(mapped) ? mapped : 0;
   }
   if (*err < 0) {
-    sys2(SYS_munmap, m, size + CHUNK);
+    if (!place) sys2(SYS_munmap, m, size + CHUNK);
     return 0;
   }
-  if (c > m) sys2(SYS_munmap, m, c - m);
-  if (c + size < m + size + CHUNK) sys2(SYS_munmap, c + size, m + CHUNK - c);
   t->file_chunks += n;
   t->shortened = 0;
+  if (place) return c;
+  if (c > m) sys2(SYS_munmap, m, c - m);
+  if (c + size < m + size + CHUNK) sys2(SYS_munmap, c + size, m + CHUNK - c);
   __cairn_bus_add(c, size);
   return c;
 }
+
+static u8 *extend(struct tracer *t, u64 n, i64 *err) { return extend_at(t, n, 0, err); }
 
 /* set_aside takes n unused chunks from the end of the file again: they stay mapped, and room gives them back. So the
  * file is as large as its data, also when the process is killed: tools that copy it may write the zeros of a hole. */
@@ -275,6 +278,9 @@ static void begin(struct tracer *t) {
   t->file_chunks = t->shortened = t->hand = t->overwritten = t->worst = t->ticks = 0;
   t->sequence = t->first_used = 0;
   t->first = t->more = t->ring = t->segment_before = 0;
+#if FEW_ADDRESSES
+  t->places = 0;
+#endif
   t->fd = -1;
   if (!t->off) {
     if (open_log(t, forked) < 0) t->off = 1;
@@ -311,8 +317,22 @@ static u8 *ring_chunk(struct tracer *t, u32 tid) {
 /* next_of_file returns the next chunk of a file that grows without limit. The pages of full
  * segments are returned to the kernel; their addresses stay mapped, as a frame that a signal
  * interrupted long ago may be about to write there. */
-static u8 *next_of_file(struct tracer *t) {
+#if FEW_ADDRESSES
+/* It is at the address of the thread's last one, or of one whose thread has ended. */
+static u8 *next_of_file(struct tracer *t, u8 *old) {
   i64 err;
+  for (u32 i = 0; !old && i < 16 && i < t->places; i++) {
+    u8 *c = t->place[t->hand++ % t->places];
+    if (dead(t, (i32)((u32 *)c)[3])) old = c;
+  }
+  u8 *c = extend_at(t, 1, old, &err);
+  if (c && !old && t->places < sizeof t->place / sizeof *t->place) t->place[t->places++] = c;
+  return c && room(t, c, t->file_chunks * CHUNK) >= 0 ? c : 0;
+}
+#else
+static u8 *next_of_file(struct tracer *t, u8 *old) {
+  i64 err;
+  (void)old;
   if (!t->ring || t->hand == SEGMENT) {
     if (t->segment_before) sys3(SYS_madvise, t->segment_before, SEGMENT * CHUNK, 4 /* MADV_DONTNEED */);
     t->segment_before = t->ring;
@@ -323,6 +343,7 @@ static u8 *next_of_file(struct tracer *t) {
   u8 *c = t->ring + t->hand++ * CHUNK;
   return room(t, c, (t->file_chunks - SEGMENT + t->hand) * CHUNK) < 0 ? 0 : c;
 }
+#endif
 
 /* take completes a thread's chunk and gives it another. */
 static u8 *take(struct tracer *t, u8 *old) {
@@ -335,10 +356,11 @@ static u8 *take(struct tracer *t, u8 *old) {
     ((u64 *)old)[4] = now;
     h[5] = LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE;
     h[15] = sum(old, 60);
-  } else if (sys0(SYS_getpid) != t->pid) {
-    return t->sink;
+  } else {
+    if (sys0(SYS_getpid) != t->pid) return t->sink;
+    old = 0;
   }
-  u8 *c = t->ring_chunks ? ring_chunk(t, tid) : next_of_file(t);
+  u8 *c = t->ring_chunks ? ring_chunk(t, tid) : next_of_file(t, old);
   if (!c) {
     __cairn_trace_error("the log was truncated, or there is no room for more", 0);
     t->off = 1;

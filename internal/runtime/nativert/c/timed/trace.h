@@ -46,6 +46,10 @@ struct tracer {
   u64 overwritten;
   u8 *sink; /* for events that are discarded */
   char dir[TRACE_DIR];
+#if FEW_ADDRESSES
+  u32 places; /* addresses of chunks of a file without limit, in place of segments */
+  u8 *place[512];
+#endif
 };
 enum { SHORTEN_NOW = 1, SHORTEN_DONE };
 _Static_assert(sizeof(struct tracer) <= TRACE_SIZE, "it is a page");
