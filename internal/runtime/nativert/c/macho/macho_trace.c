@@ -163,7 +163,7 @@ static void *run_clock(void *of) {
 static void start_clock(struct process *p) {
   void *thread;
   u32 all = ~0u, signals;
-  if (__atomic_exchange_n(&p->has_clock, 1, __ATOMIC_ACQ_REL)) return;
+  if (p->off || __atomic_exchange_n(&p->has_clock, 1, __ATOMIC_ACQ_REL)) return;
   pthread_sigmask(SIG_BLOCK, &all, &signals);
   if (!pthread_create(&thread, 0, run_clock, p)) pthread_detach(thread);
   pthread_sigmask(SIG_SETMASK, &signals, 0);
@@ -239,8 +239,8 @@ static void stay(const char *path) {
   if (dlopen) dlopen(path, NOW | NO_LOAD | NO_DELETE);
 }
 
-/* join makes this image use the state, and notes it. */
-static void join(struct process *p) {
+/* join makes this image use the state, and notes it, unless there are too many. */
+static int join(struct process *p) {
   static struct module own;
   u32 signals, i = 0;
   add_image(&own);
@@ -253,9 +253,11 @@ static void join(struct process *p) {
     if (p->first) write_module(p, &own, 0);
   }
   give(p, &signals);
+  if (i == MAX_MODULES) return print_error("of this library, as 128 others log theirs: ", own.path), 0;
   tracer = &p->clock;
   store(&shared.process, p);
   store(&local, 8 * p->key);
+  return 1;
 }
 
 /* start returns the state, which it finds or makes, 0 if there is none. */
@@ -267,7 +269,7 @@ static struct process *start(void) {
   struct process *p = find_shared();
   int made = !p;
   if (made && !(p = make_state())) return 0;
-  join(p);
+  if (!join(p)) return 0;
   if (!made) return p;
   pthread_atfork(0, 0, forked);
   if (_dyld_register_func_for_remove_image) _dyld_register_func_for_remove_image(image_goes);

@@ -6,7 +6,7 @@
  *
  * It is the counterpart of c/timed/trace.c, and smaller. Each chunk of the log's file is mapped while it is written, so that
  * what was recorded is in it however the process ends. The file is opened by its name for each chunk: programs may close
- * descriptors that they do not know, and use their numbers again. Only libSystem is called, by weak imports, and under the
+ * descriptors that they do not know, and use their numbers again. By then another file may have the name: it is left alone. Only libSystem is called, by weak imports, and under the
  * lock nothing that needs dyld's. */
 #ifndef CAIRN_MACHO_TRACE_H
 #define CAIRN_MACHO_TRACE_H
@@ -27,7 +27,7 @@ typedef long i64;
 /* ---- libSystem ---- */
 
 extern int open(const char *, int, ...) WEAK, open_dprotected_np(const char *, int, int, int, ...) WEAK;
-extern i64 write(int, const void *, u64) WEAK, pwrite(int, const void *, u64, i64) WEAK;
+extern i64 write(int, const void *, u64) WEAK, pwrite(int, const void *, u64, i64) WEAK, pread(int, void *, u64, i64) WEAK;
 extern int close(int) WEAK, mkdir(const char *, u16) WEAK, getpid(void) WEAK, issetugid(void) WEAK, *__error(void) WEAK;
 extern void *mmap(void *, u64, int, int, int, i64) WEAK, *dlopen(const char *, int) WEAK;
 extern int munmap(void *, u64) WEAK, gettimeofday(void *, void *) WEAK;
@@ -114,6 +114,7 @@ struct process {
   u64 chunks;      /* in the file */
   u8 *first, *more; /* chunks of records */
   u32 first_used, more_used, sequence;
+  u8 header[LOG_HEADER_SIZE]; /* of the file */
   u32 modules, numbers;
   char name[MAX_NAME + 16]; /* of the program, with the beginning of its id */
   char dir[MAX_DIR], path[MAX_PATH];

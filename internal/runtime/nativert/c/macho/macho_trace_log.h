@@ -41,13 +41,22 @@ static u8 *map_memory(u64 n, int protection) {
   return c;
 }
 
+/* is_log reports whether a file begins as the log does: another may have its name by now. */
+static int is_log(const struct process *p, int fd) {
+  u8 h[LOG_HEADER_SIZE];
+  u32 same = 0;
+  if (pread(fd, h, sizeof h, 0) != sizeof h) return 0;
+  while (same < sizeof h && h[same] == p->header[same]) same++;
+  return same == sizeof h;
+}
+
 /* map_chunk maps another chunk of the file. It writes zeros there first: a full disk must be noticed here, not in a probe. */
 static u8 *map_chunk(struct process *p) {
   u64 at = (p->chunks + 1) * CHUNK, done = 0;
   i64 n = 1;
   u8 *c = 0;
-  int fd = open(p->path, O_RDWR | O_CLOEXEC);
-  while (fd >= 0 && n > 0 && done < CHUNK) {
+  int fd = open(p->path, O_RDWR | O_CLOEXEC), ours = fd >= 0 && is_log(p, fd);
+  while (ours && n > 0 && done < CHUNK) {
     n = pwrite(fd, p->zeros + done, CHUNK - done, (i64)(at + done));
     if (n > 0) done += (u64)n;
   }
@@ -55,7 +64,7 @@ static u8 *map_chunk(struct process *p) {
     munmap(c, CHUNK);
     c = 0;
   }
-  if (!c) fail(p, "no room for more of the log "); /* before close changes errno */
+  if (!c) fail(p, fd < 0 || ours ? "no room for more of the log " : "another file has the name of the log "); /* before close changes errno */
   if (fd >= 0) close(fd);
   p->chunks += c != 0;
   return c;
@@ -140,12 +149,11 @@ static int create(struct process *p) {
 
 /* begin_log makes the log, with its status as the first record and the modules, and reports whether there is one. */
 static int begin_log(struct process *p) {
-  u8 h[LOG_HEADER_SIZE];
   if (p->first) return 1;
-  for (u32 i = 0; i < sizeof h; i++) ((volatile u8 *)h)[i] = 0;
-  put_header(p, h);
+  for (u32 i = 0; i < sizeof p->header; i++) ((volatile u8 *)p->header)[i] = 0;
+  put_header(p, p->header);
   int fd = create(p);
-  int ok = fd >= 0 && pwrite(fd, h, sizeof h, 0) == sizeof h;
+  int ok = fd >= 0 && pwrite(fd, p->header, sizeof p->header, 0) == sizeof p->header;
   if (!ok) fail(p, "cannot write ");
   if (fd >= 0) close(fd);
   u8 *c = ok ? map_chunk(p) : 0;

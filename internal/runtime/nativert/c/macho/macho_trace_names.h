@@ -13,6 +13,7 @@
 #define copy __cairn_copy
 #define sum_of __cairn_sum_of
 #define map_memory __cairn_map_memory
+#define is_log __cairn_is_log
 #define map_chunk __cairn_map_chunk
 #define put_header __cairn_put_header
 #define put_id __cairn_put_id
