@@ -40,7 +40,12 @@ type distanceTables struct {
 	covered  map[place]bool    // bytes of data that were compared as entries
 	uneven   []place           // that differ
 	branches map[place][]place // direct ones, by where they go; made when it is needed
+	steps    int               // that may be taken to find the address of a table
 }
+
+// maxSteps bounds the instructions that are looked at to find the address of a table: with copies on several ways, which compilers
+// do not write, they would be a power of the copies.
+const maxSteps = 1 << 18
 
 // findDistances finds the tables of the plain object.
 func (l *laidOut) findDistances() {
@@ -115,6 +120,7 @@ func (t *distanceTables) dispatch(adr place, starts map[int][]int64) *distanceTa
 	if !indexed || !adds || add.Rn() != base.Rd() || entry != load.Rd() || base.Rd() == load.Rd() || !t.jumpsTo(adr, addAt, add.Rd()) {
 		return nil
 	}
+	t.steps = maxSteps
 	to, ok := t.addressIn(location{reg: load.Rn()}, place{adr.section, adr.off + min(loadAt, 0)*aarch64.Size}, 0)
 	if !ok {
 		return nil
@@ -161,6 +167,9 @@ func (t *distanceTables) addressIn(loc location, before place, copies int) (to p
 		work = work[:len(work)-1]
 		for _, p := range t.comesFrom(at) {
 			in := t.a.word(p)
+			if t.steps--; t.steps < 0 {
+				return to, false
+			}
 			switch {
 			case seen[p], in.Class().IsCall() && loc.reg < firstSaved:
 				continue // what the call leaves in the register is not used

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"fmt"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -175,6 +176,31 @@ func TestSpilledTable(t *testing.T) {
 		}
 		if moved == 0 {
 			t.Errorf("%s: the table has the same entries in all layouts", store)
+		}
+	}
+}
+
+// TestManyCopies has code in which the address of a table is copied four times, each time on one of many ways: it is not known, and
+// that is found before all ways have been gone.
+func TestManyCopies(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("aarch64-linux-gnu-as"); err != nil {
+		t.Skip(err)
+	}
+	for ways, known := range map[int]bool{3: true, 24: false} {
+		var text strings.Builder
+		text.WriteString("\t.file\t\"a.c\"\n\t.text\n\t.globl\tf\n\t.type\tf, %function\nf:\n\tadrp\tx8, .L4\n\tadd\tx8, x8, :lo12:.L4\n")
+		for layer := range 4 {
+			for range ways {
+				fmt.Fprintf(&text, "\tmov\tx%d, x%d\n\tcbnz\tw1, .Lend%d\n", 9+layer, 8+layer, layer)
+			}
+			fmt.Fprintf(&text, ".Lend%d:\n", layer)
+		}
+		text.WriteString("\tldrb\tw1, [x12, w0, uxtw]\n\tadr\tx2, .Lrtx4\n\tadd\tx1, x2, w1, sxtb #2\n\tbr\tx1\n.Lrtx4:\n" +
+			"\t.section\t.rodata\n.L4:\n\t.byte\t(.L5 - .Lrtx4) / 4\n\t.text\n.L5:\n\tret\n\t.size\tf, .-f\n")
+		plain := assembleCross(t, []byte(text.String()), "as")
+		if c := layouts(plain, plain); c.Different() || known != (len(c.Findings) == 0) {
+			t.Errorf("%d ways: %+v", ways, c)
 		}
 	}
 }
