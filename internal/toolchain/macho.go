@@ -28,10 +28,10 @@ func (o *ShimOptions) machOLacks(c Compiler) string {
 	switch {
 	case c.Family != driver.Clang:
 		return "for Mach-O, cairn instruments the output of clang only"
-	case o.Mode.Timed() && o.Mode != prof.ModeTrace:
-		return fmt.Sprintf("mode %s is not supported for Mach-O: its runtime needs ELF and Linux; mode trace and those that record are", o.Mode)
+	case o.Mode == prof.ModeSpike:
+		return fmt.Sprintf("mode %s is not supported for Mach-O: its runtime needs ELF and Linux; modes stacks, trace and those that record are", o.Mode)
 	case o.Mode == prof.ModeTrace && o.Depth > 0:
-		return "--depth is not supported for Mach-O"
+		return "--depth of mode trace is not supported for Mach-O"
 	case o.Runtime != "":
 		return "--shared-runtime is not supported for Mach-O"
 	case o.Prove:

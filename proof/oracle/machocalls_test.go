@@ -55,21 +55,25 @@ func TestMachOCalls(t *testing.T) {
 	t.Parallel()
 	shorttest.Proof(t)
 	for _, system := range []apple{macOS, iOS} {
-		for _, flags := range shorttest.Rows(1, "-O2", "-O0", "-Os -fno-asynchronous-unwind-tables") {
-			t.Run(system.target+flags, func(t *testing.T) {
+		for _, c := range shorttest.Rows(2, "trace/-O2", "stacks/-O2", "trace/-O0", "stacks/-O0", "trace/-Os -fno-asynchronous-unwind-tables", "stacks/-Os -fno-asynchronous-unwind-tables", "stacks --depth 4/-O1") {
+			mode, flags, _ := strings.Cut(c, "/")
+			t.Run(system.target+c, func(t *testing.T) {
 				t.Parallel()
 				source := filepath.Join("testdata", "windowscalls", "calls.cc")
-				elf := build(t, "trace", "clang++-22", append(strings.Fields(flags), "-pthread", source)...)
+				elf := build(t, mode, "clang++-22", append(strings.Fields(flags), "-pthread", source)...)
 				// Exceptions need unwind tables.
 				args := system.linuxArgs(t, strings.ReplaceAll(flags, "-fno-asynchronous-unwind-tables", "-fexceptions"), source)
 				want := output(t, system.load(t, system.emulator, build(t, "", "clang++-22", args...)))
-				program := build(t, "trace", "clang++-22", args...)
+				program := build(t, mode, "clang++-22", args...)
 				answer, logs := system.logged(t, "file", program)
 				checkAnswer(t, answer, want)
 				rows := callRows(t, logs, program)
 				compareRows(t, flags, rows, callRows(t, linuxLogs(t, elf), elf))
-				if len(rows) < 100 {
+				if len(rows) < 100 && c != "stacks --depth 4/-O1" {
 					t.Errorf("only %d stacks", len(rows))
+				}
+				if mode != "trace" {
+					return
 				}
 				answer, logs = system.logged(t, "size=192KB,period=5ms", program)
 				checkAnswer(t, answer, want)
@@ -86,14 +90,17 @@ func TestMachOCalls(t *testing.T) {
 func TestMachOTracedLog(t *testing.T) {
 	t.Parallel()
 	source := filepath.Join("testdata", "flow.c")
-	elf := build(t, "trace", "clang-22", "-O2", "-w", source)
-	linux := foldedLogs(t, linuxLogs(t, elf))
+	linux := map[string]map[string]uint64{}
+	for _, mode := range []string{"trace", "stacks"} {
+		linux[mode] = foldedLogs(t, linuxLogs(t, build(t, mode, "clang-22", "-O2", "-w", source)))
+	}
 	for _, system := range []apple{macOS, iOS} {
-		for _, flags := range shorttest.Rows(1, "-O2", "-O0", "-Oz -fno-asynchronous-unwind-tables", "-O2 -g -Wl,-dead_strip") {
-			t.Run(system.target+flags, func(t *testing.T) {
+		for _, c := range shorttest.Rows(2, "trace/-O2", "stacks/-O2", "trace/-O0", "stacks --max/-O0", "trace/-Oz -fno-asynchronous-unwind-tables", "stacks --counts/-Oz -fno-asynchronous-unwind-tables", "trace/-O2 -g -Wl,-dead_strip", "stacks/-O2 -g -Wl,-dead_strip") {
+			mode, flags, _ := strings.Cut(c, "/")
+			t.Run(system.target+c, func(t *testing.T) {
 				t.Parallel()
 				args := system.args(t, flags, source)
-				program := build(t, "trace", "clang-22", args...)
+				program := build(t, mode, "clang-22", args...)
 				said, logs := system.logged(t, "file", program)
 				answer, ran, _, m := system.observed(t, build(t, "count", "clang-22", args...))
 				checkAnswer(t, said, answer)
@@ -114,7 +121,7 @@ func TestMachOTracedLog(t *testing.T) {
 					return
 				}
 				delete(rows, "__GLOBAL_init_65535") // clang has it for constructors with a priority
-				sameStacks(t, "Mach-O", rows, linux)
+				sameStacks(t, "Mach-O", rows, linux[mode])
 			})
 		}
 	}
@@ -173,17 +180,19 @@ func TestMachOTraceDylib(t *testing.T) {
 	for _, system := range []apple{macOS, iOS} {
 		t.Run(system.target, func(t *testing.T) {
 			t.Parallel()
-			p := buildDylib(t, system, "trace")
 			plain, _ := buildDylib(t, system, "").recorded(t, system)
-			answer, logs := system.logged(t, "", p.app)
-			checkAnswer(t, answer, plain)
-			calls := foldedLogs(t, logs)
-			if len(mustGlob(t, filepath.Join(logs, "*.cairnlog"))) != 1 {
-				t.Error("not one log")
-			}
-			for stack, want := range map[string]uint64{"main;_Z8from_libi": 1} {
-				if calls[stack] != want {
-					t.Errorf("%s: %d calls, want %d of %v", stack, calls[stack], want, calls)
+			for _, mode := range []string{"trace", "stacks"} {
+				p := buildDylib(t, system, mode)
+				answer, logs := system.logged(t, "", p.app)
+				checkAnswer(t, answer, plain)
+				calls := foldedLogs(t, logs)
+				if len(mustGlob(t, filepath.Join(logs, "*.cairnlog"))) != 1 {
+					t.Error("not one log")
+				}
+				for stack, want := range map[string]uint64{"main;_Z8from_libi": 1} {
+					if calls[stack] != want {
+						t.Errorf("%s %s: %d calls, want %d of %v", mode, stack, calls[stack], want, calls)
+					}
 				}
 			}
 		})
@@ -200,8 +209,7 @@ func TestMachOTraceRefused(t *testing.T) {
 	}
 	for _, c := range []struct{ words, want string }{
 		{"spike", "mode spike is not supported for Mach-O"},
-		{"stacks", "mode stacks is not supported for Mach-O"},
-		{"trace --depth 3", "--depth is not supported for Mach-O"},
+		{"trace --depth 3", "--depth of mode trace is not supported for Mach-O"},
 	} {
 		args := slices.Concat([]string{"cc", "--strict", "--mode"}, strings.Fields(c.words), []string{"clang-22", "-target", iOS.target, "-c", source, "-o", source + ".o"})
 		if out, err := command(t, cairn, args...).CombinedOutput(); err == nil || !strings.Contains(string(out), c.want) {

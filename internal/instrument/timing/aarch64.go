@@ -114,13 +114,17 @@ func (aarch64Timing) sharesFrame(t *timer, b *body) bool {
 const (
 	aarch64TimedEntry = 120
 	aarch64TimedExit  = 120
+	machOTimedEntry   = 144
 )
 
 func (aarch64Timing) reach(t *timer, b *body) bool {
 	var edits []probe.Edit
-	total := 0
+	total, entry := 0, aarch64TimedEntry
+	if t.isMachO() {
+		entry = machOTimedEntry
+	}
 	for i, f := range b.frags {
-		inserted := []asm.Pad{{At: f.Probe, Size: aarch64TimedEntry}, {At: f.End, Size: aarch64TimedEntry}}
+		inserted := []asm.Pad{{At: f.Probe, Size: entry}, {At: f.End, Size: entry}}
 		for _, e := range b.exits {
 			if in := &b.insns[e.insn]; in.frag == i {
 				inserted = append(inserted, asm.Pad{At: in.at, Size: aarch64TimedExit}, asm.Pad{At: f.End, Size: aarch64TimedExit})
@@ -458,6 +462,9 @@ func (aarch64Timing) treeEntry(t *timer, _ regSet, slot int, id, back string) st
 	case t.Opts.Longest:
 		clock += "\tstr\tx16, [x15, 160]\n"
 	}
+	if t.isMachO() {
+		return machOAArch64TreeEntry(slot, id, back, clock)
+	}
 	return push("x14", "x15", t.unwinding) + aarch64Local +
 		"\tadrp\tx17, " + id + "\n\tadd\tx17, x17, :lo12:" + id + "\n\tldr\tx14, [x16]\n" + t.ifNone("x14", id) +
 		"\tldr\tx15, [x14, " + strconv.Itoa(64+8*slot) + "]\n\tldr\tx14, [x15, 8]\n\tcmp\tx14, x17\n\tb.ne\t" + id + "\n" + back + ":\n\tstr\tx15, [x16]\n" + aarch64Base +
@@ -471,7 +478,11 @@ func (m aarch64Timing) treeMiss(t *timer, b *body, _ regSet, miss treeStub) stri
 		down, up = "\t.cfi_def_cfa_offset 16\n", "\t.cfi_def_cfa_offset 0\n"
 	}
 	// The three bytes align what follows.
-	return "\t.byte\t0, 0, 0\n\t.long\t" + miss.id + "-" + miss.start + "\n\t.byte\t" + strconv.Itoa(miss.flags) + "\n" +
+	head := "\t.byte\t0, 0, 0\n\t.long\t" + miss.id + "-" + miss.start + "\n\t.byte\t" + strconv.Itoa(miss.flags) + "\n"
+	if t.isMachO() {
+		return head + machOAArch64TreeMiss(miss, m.stub(treeEnter, 16, false))
+	}
+	return head +
 		t.atEntry(b.frags[0], miss.unwound, down+miss.id+":\n"+m.stub(treeEnter, 16, miss.unwound)+"\tmov\tx15, x17\n\tb\t"+miss.back+"\n"+up)
 }
 
@@ -489,6 +500,9 @@ func (aarch64Timing) treeExit(t *timer, keep regSet) string {
 	if keep != 0 {
 		pushed = "32"
 		before, behind = push("x16", "x17", t.unwinding)+before, behind+pop("x16", "x17", t.unwinding)
+	}
+	if t.isMachO() {
+		return before + machOAArch64TreeExit(pushed, t.NewLabel(), clock) + behind
 	}
 	return before + aarch64Base + "\tadd\tw14, wsp, " + pushed + "\n\tldr\tx15, [x16, x14]\n" + clock +
 		"\tldr\tx15, [x15]\n" + aarch64Thread + "\tstr\tx15, [x16, x17]\n" + behind

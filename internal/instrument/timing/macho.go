@@ -2,6 +2,7 @@ package timing
 
 import (
 	"bytes"
+	"strconv"
 
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
@@ -57,4 +58,51 @@ func machOAArch64Place(full, back string) string {
 	return "\tadrp\tx16, " + timedLocal + "\n\tldr\tx16, [x16, :lo12:" + timedLocal + "]\n\tcbz\tx16, " + full +
 		"\n\tmrs\tx17, tpidrro_el0\n\tand\tx17, x17, 0xfffffffffffffff8\n\tadd\tx16, x16, x17\n\tldr\tx17, [x16]\n\tcbz\tx17, " + full +
 		"\n\tadd\tx17, x17, 8\n\ttst\tx17, 0xffff\n\tb.eq\t" + full + "\n\tstr\tx17, [x16]\n" + back + ":\n"
+}
+
+// Mode stacks (tree.go) asks for a node where the slot has none, and does nothing where there is no window: before the runtime has
+// started and where it cannot (macho_tree.c). Labels behind code for that are made of the others.
+
+// noNode returns the label behind an entry for which there is no node.
+func noNode(back string) string { return back + "n" }
+
+func machOX86TreeEntry(live regSet, slot int, id, back, clock string) string {
+	return spill(live, false) + loadLocal + "%r11\n\ttestq\t%r11, %r11\n\tjle\t" + id + "\n\tmovq\t%gs:(%r11), %r10\n\ttestq\t%r10, %r10\n\tjz\t" + id +
+		"\n\tmovq\t" + strconv.Itoa(64+8*slot) + "(%r10), %rax\n\tleaq\t" + id + "(%rip), %r11\n\tcmpq\t%r11, 8(%rax)\n\tjne\t" + id + "\n" +
+		back + ":\n" + loadBase + "%r10\n" + loadStack + "\tincq\t16(%rax)\n\tmovl\t%r11d, 48(%rax)\n\tmovq\t%rax, (%r10,%r11)\n" +
+		clock + loadLocal + "%r11\n\tmovq\t%rax, %gs:(%r11)\n" + noNode(back) + ":\n" + spill(live, true)
+}
+
+func machOX86TreeMiss(live regSet, m treeStub) string {
+	return "\t.long\t" + m.id + "-" + m.start + "\n\t.byte\t" + strconv.Itoa(m.flags) + "\n" + m.id + ":\n\tleaq\t" + m.id + "(%rip), %r11\n" +
+		spill(live, true) + "\tcall\t" + treeEnter + "\n" + spill(live, false) +
+		"\tmovq\t%r11, %rax\n\ttestq\t%rax, %rax\n\tjnz\t" + m.back + "\n\tjmp\t" + noNode(m.back) + "\n"
+}
+
+func machOX86TreeExit(keep regSet, over, clock string) string {
+	return spill(keep, false) + loadBase + "%r10\n\ttestq\t%r10, %r10\n\tjz\t" + over + "\n" + loadStack + "\tmovq\t(%r10,%r11), %r11\n\ttestq\t%r11, %r11\n\tjz\t" + over + "\n" +
+		clock + "\tmovq\t(%r11), %r11\n" + loadLocal + "%r10\n\tmovq\t%r11, %gs:(%r10)\n" + over + ":\n" + spill(keep, true)
+}
+
+const (
+	machOAArch64Local = "\tadrp\tx16, " + timedLocal + "\n\tldr\tx16, [x16, :lo12:" + timedLocal + "]\n"
+	machOAArch64Slot  = "\tand\tx17, x17, 0xfffffffffffffff8\n\tadd\tx16, x16, x17\n"
+)
+
+func machOAArch64TreeEntry(slot int, id, back, clock string) string {
+	return push("x14", "x15", false) + machOAArch64Local + "\tcmp\tx16, 0\n\tb.le\t" + id + "\n\tmrs\tx17, tpidrro_el0\n" + machOAArch64Slot +
+		"\tldr\tx14, [x16]\n\tcbz\tx14, " + id + "\n\tadrp\tx17, " + id + "\n\tadd\tx17, x17, :lo12:" + id + "\n" +
+		"\tldr\tx15, [x14, " + strconv.Itoa(64+8*slot) + "]\n\tldr\tx14, [x15, 8]\n\tcmp\tx14, x17\n\tb.ne\t" + id + "\n\tstr\tx15, [x16]\n" + back + ":\n" + aarch64Base +
+		"\tadd\tw14, wsp, 16\n\tldr\tx17, [x15, 16]\n\tadd\tx17, x17, 1\n\tstr\tx17, [x15, 16]\n\tstr\tw14, [x15, 48]\n\tstr\tx15, [x16, x14]\n" +
+		clock + noNode(back) + ":\n" + pop("x14", "x15", false)
+}
+
+// machOAArch64TreeMiss needs no slot: the routine sets it.
+func machOAArch64TreeMiss(m treeStub, call string) string {
+	return m.id + ":\n\tadrp\tx17, " + m.id + "\n\tadd\tx17, x17, :lo12:" + m.id + "\n" + call + "\tmov\tx15, x17\n\tcbz\tx15, " + noNode(m.back) + "\n\tb\t" + m.back + "\n"
+}
+
+func machOAArch64TreeExit(pushed, over, clock string) string {
+	return aarch64Base + "\tcbz\tx16, " + over + "\n\tadd\tw14, wsp, " + pushed + "\n\tldr\tx15, [x16, x14]\n\tcbz\tx15, " + over + "\n" + clock +
+		"\tldr\tx15, [x15]\n" + machOAArch64Local + "\tmrs\tx17, tpidrro_el0\n" + machOAArch64Slot + "\tstr\tx15, [x16]\n" + over + ":\n"
 }

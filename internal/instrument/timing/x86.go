@@ -266,6 +266,9 @@ func (x86Timing) treeEntry(t *timer, live regSet, slot int, id, back string) str
 	case t.Opts.Longest:
 		clock += "\tmovq\t%r10, 160(%rax)\n"
 	}
+	if t.isMachO() {
+		return machOX86TreeEntry(live, slot, id, back, clock)
+	}
 	return spill(live, false) +
 		loadLocal + "%r11\n\tmovq\t%fs:(%r11), %r10\n\tmovq\t" + strconv.Itoa(64+8*slot) + "(%r10), %rax\n" +
 		"\tleaq\t" + id + "(%rip), %r11\n\tcmpq\t%r11, 8(%rax)\n\tjne\t" + id + "\n" +
@@ -275,7 +278,10 @@ func (x86Timing) treeEntry(t *timer, live regSet, slot int, id, back string) str
 }
 
 // treeMiss returns the code that calls the runtime to find or make a node.
-func (x86Timing) treeMiss(_ *timer, _ *body, live regSet, m treeStub) string {
+func (x86Timing) treeMiss(t *timer, _ *body, live regSet, m treeStub) string {
+	if t.isMachO() {
+		return machOX86TreeMiss(live, m)
+	}
 	return "\t.long\t" + m.id + "-" + m.start + "\n\t.byte\t" + strconv.Itoa(m.flags) + "\n" + m.id + ":\n" +
 		spill(live, true) + "\tcall\t" + treeEnter + "\n" + spill(live, false) + "\tmovq\t%r11, %rax\n\tjmp\t" + m.back + "\n"
 }
@@ -291,6 +297,9 @@ func (x86Timing) treeExit(t *timer, keep regSet) string {
 		shorter := t.NewLabel()
 		clock += "\tsubq\t160(%r11), %r10\n\tcmpq\t168(%r11), %r10\n\tjbe\t" + shorter +
 			"\n\tmovq\t%r10, 168(%r11)\n" + shorter + ":\n"
+	}
+	if t.isMachO() {
+		return machOX86TreeExit(keep, t.NewLabel(), clock)
 	}
 	return spill(keep, false) + loadBase + "%r10\n" + loadStack + "\tmovq\t(%r10,%r11), %r11\n" +
 		clock + "\tmovq\t(%r11), %r11\n" + loadLocal + "%r10\n\tmovq\t%r11, %fs:(%r10)\n" + spill(keep, true)

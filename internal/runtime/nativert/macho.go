@@ -10,7 +10,11 @@ import (
 // MachOSource returns the source of the runtime for Mach-O in a mode, and what it is compiled with besides MachOFlags.
 func MachOSource(o probe.Options) (source string, args []string) {
 	if o.Mode.Timed() {
-		return "macho_trace.c", []string{runtimeDir(o.DefaultDir)}
+		args = []string{runtimeDir(o.DefaultDir), "-DCAIRN_MODE=" + strconv.Itoa(int(o.Mode))}
+		if o.Depth > 0 {
+			args = append(args, "-DCAIRN_TREE_DEPTH="+strconv.Itoa(o.Depth))
+		}
+		return "macho_timed.c", args
 	}
 	return "macho.c", ObjectArgs(o.DefaultDir, o.Slots)
 }

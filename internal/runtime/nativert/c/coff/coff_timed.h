@@ -31,7 +31,7 @@
 #ifndef CAIRN_MODE /* hooks */
 #define CAIRN_MODE LOG_MODE_SPIKE
 #endif
-#include "coff_timed_names.h"
+#include "timed_names.h"
 
 /* ---- kernel32 ---- */
 

@@ -7,6 +7,8 @@ struct local {
   struct node *node;
 };
 #define own_local() ((struct local *)own_word())
+#define own_node() (own_local()->node)
+#define set_node(n) (own_local()->node = (n))
 #define __cairn_state state
 
 #define failed(address) (!(address))

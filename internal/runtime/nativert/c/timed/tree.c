@@ -22,7 +22,7 @@ static struct trees *trees_of(struct process *p) {
   struct trees *s = load(&p->stacks.trees), *none = 0;
   if (s) return s;
   if (!may_have_nodes(p)) return 0;
-  for (u64 size = 1ull << 33; size >= 1ull << 24; size >>= 1) {
+  for (u64 size = TREES_MOST; size >= 1ull << 24; size >>= 1) {
     u8 *m = (u8 *)reserve_nodes(size);
     if (failed(m)) continue;
     s = (struct trees *)m;
@@ -38,7 +38,7 @@ static struct trees *trees_of(struct process *p) {
   return 0;
 }
 
-#ifndef _WIN32
+#if !_WIN32 && !__APPLE__
 /* trees_start names what the process does with its trees. The functions must not be in a library that
  * is unloaded. */
 void __cairn_trees_start(struct process *p) {
@@ -235,7 +235,7 @@ static void leave_to(struct node *m) {
       n->time += (i64)c;
       n->unwound++;
     }
-  own_local()->node = m;
+  set_node(m);
 }
 
 /* find makes the node of the innermost live call of a function the current one. Nodes deeper in the
@@ -293,7 +293,7 @@ static void switch_to(struct node *m) {
   int called = suspend(n, callers, c) == callers, calls = resume(m, callers, c) == callers;
   if (callers && called && !calls) suspend(callers, 0, c);
   if (callers && !called && calls) resume(callers, 0, c);
-  own_local()->node = m;
+  set_node(m);
 }
 
 /* at makes the node of the call with stack pointer sp at entry the current one. */

@@ -8,10 +8,16 @@
 
 #ifdef _WIN32
 #include "coff_tree.h"
+#elif __APPLE__
+#include "macho_tree.h"
 #else
 #include "timed.h"
 
-/* What of the system is different on Windows, as coff_tree.h has it. */
+/* What of the system is different on others, as coff_tree.h and macho_tree.h have it. */
+#define own_node() (own_local()->node)
+#define set_node(n) (own_local()->node = (n))
+#define unmap_chunk(c) __cairn_file_unmap(c)
+#define has_new_window(p) ((p)->shared)
 #define thread_number() ((i32)sys0(SYS_gettid))
 #define tree_ended(p, t) (sys3(SYS_tgkill, (p)->pid, (t)->owner, 0) == -ESRCH)
 #define keep_thread(t) ((void)0)
@@ -68,7 +74,7 @@ struct tree {
   u64 ended;    /* number of threads whose calls were added */
   u64 deeper;   /* calls below the greatest depth, at the last writing */
   struct block *last;
-  void *thread; /* on Windows: its handle */
+  void *thread; /* on Windows its handle, on macOS not 0 if it has ended */
 };
 struct block {
   struct block *next;
@@ -106,8 +112,8 @@ HIDDEN extern struct node __cairn_tree_none, __cairn_tree_empty;
 
 /* current_node returns the node of the innermost call of this thread. */
 INLINE struct node *current_node(void) {
-  struct node *n = own_local()->node;
-#if __ANDROID__
+  struct node *n = own_node();
+#if __ANDROID__ || __APPLE__
   if (!n) return &__cairn_tree_none;
 #endif
   return n;
@@ -140,6 +146,10 @@ INLINE struct node *next_node(struct node *n) {
 }
 /* for_nodes walks a tree from its root. */
 #define for_nodes(n, t) for (struct node *n = root_of(t); n; n = next_node(n))
+
+#ifndef TREES_MOST
+#define TREES_MOST (1ull << 33) /* bytes */
+#endif
 
 #define clock_word(p) load((u64 *)((p)->base + TREE_CLOCK))
 

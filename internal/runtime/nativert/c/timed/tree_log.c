@@ -152,7 +152,7 @@ static void revive(struct process *p, u32 number) {
   unlock(&s->lock);
 }
 
-#ifndef _WIN32
+#if !_WIN32 && !__APPLE__
 void __cairn_tree_revive(struct process *p, u64 start) {
   struct gone *m = __cairn_gone(p, start, 0, __cairn_id_at(p, start));
   if (m) revive(p, m->number);
@@ -177,6 +177,9 @@ void __cairn_tree_leaving(u64 ends) {
   __cairn_flush(p);
 }
 
+#endif
+
+#ifndef _WIN32
 /* forget subtracts everything counted so far from a tree. */
 static void forget(struct tree *t) {
   for_nodes(n, t) {
@@ -194,7 +197,7 @@ void __cairn_tree_forked(struct process *p) {
   struct node *current = current_node();
   u64 c = clock_word(p);
   for (u32 i = 0; i < s->chunks; i++) {
-    if (s->chunk[i]) __cairn_file_unmap(s->chunk[i]);
+    if (s->chunk[i]) unmap_chunk(s->chunk[i]);
     s->chunk[i] = 0;
   }
   s->chunks = s->records = s->lock = s->count = 0;
@@ -205,7 +208,7 @@ void __cairn_tree_forked(struct process *p) {
   struct tree *t = block_of(current)->tree;
   t->next = 0;
   t->number = 0;
-  t->owner = (i32)sys0(SYS_gettid);
+  t->owner = thread_number();
   s->list = t;
   s->count = 1;
   forget(t);
@@ -213,7 +216,7 @@ void __cairn_tree_forked(struct process *p) {
     n->stamp = c;
     n->flags |= TREE_FORKED;
     if (!(n->flags & TREE_UNTIMED)) n->time = -(i64)c;
-    if (p->shared) *(struct node **)slot(p, n->sp) = n; /* the window is a new one */
+    if (has_new_window(p)) *(struct node **)slot(p, n->sp) = n; /* the window is a new one */
   }
 }
 #endif

@@ -1,20 +1,5 @@
 /* The log: a file of chunks. Package format/tracelog/wire documents it. All of this runs under the lock. */
 
-/* tick moves the clock to now, and returns the time: no event so far is later, and none that follows is earlier. The thread of
- * the clock calls it each period, and so does each thread that begins a chunk: with many calls, times are finer than the period. */
-static u64 tick(struct process *p) {
-  u64 time = now(p), c = less(time, p->origin) / LOG_CLOCK_UNIT + 1, old = load(&p->clock);
-  while (c > old) {
-    if (!__atomic_compare_exchange_n(&p->clock, &old, c, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) continue;
-    u64 gap = (c - old) * LOG_CLOCK_UNIT;
-    if (add(&p->ticks, 1) && gap > load(&p->worst)) store(&p->worst, gap);
-    break;
-  }
-  return time;
-}
-
-static u64 time_of(const struct process *p, u64 clock) { return p->origin + (clock - 1) * LOG_CLOCK_UNIT; }
-
 /* copy uses volatile accesses, so that no compiler replaces it by a call. */
 static void copy(void *to, const void *from, u64 n) {
   while (n--) ((u8 *)to)[n] = ((const volatile u8 *)from)[n];
@@ -72,19 +57,20 @@ static u8 *map_chunk(struct process *p) {
 
 /* ---- records ---- */
 
-static void begin_records(struct process *p, u8 *c) {
-  *(u32 *)(c + LOG_CHUNK_KIND_OFFSET) = LOG_KIND_RECORDS;
+static void begin_chunk(struct process *p, u8 *c, u32 kind, u64 time) {
+  *(u32 *)(c + LOG_CHUNK_KIND_OFFSET) = kind;
   *(u32 *)(c + LOG_CHUNK_PID_OFFSET) = (u32)p->pid;
-  *(u64 *)(c + LOG_CHUNK_FIRST_OFFSET) = *(u64 *)(c + LOG_CHUNK_LAST_OFFSET) = p->origin;
+  *(u64 *)(c + LOG_CHUNK_FIRST_OFFSET) = *(u64 *)(c + LOG_CHUNK_LAST_OFFSET) = time;
+  if (CAIRN_MODE != LOG_MODE_TRACE) *(u32 *)(c + LOG_CHUNK_SEQUENCE_OFFSET) = (u32)p->chunks - 1;
   store((u32 *)c, LOG_CHUNK_MAGIC);
 }
 
-/* record returns room for a record, which is zero but for its head, or 0. Readers see it when its type is there. */
-static u8 *record(struct process *p, u32 size, u32 a) {
+/* room returns room for a record, which is zero but for its head, or 0. Readers see it when its type is there. */
+static u8 *room(struct process *p, u32 size, u32 a) {
   int full = p->first_used + size > CHUNK;
   if (full && (!p->more || p->more_used + size > CHUNK)) {
     if (!(p->more = map_chunk(p))) return 0;
-    begin_records(p, p->more);
+    begin_chunk(p, p->more, LOG_KIND_RECORDS, p->origin);
     p->more_used = LOG_CHUNK_HEADER_SIZE;
   }
   u32 *used = full ? &p->more_used : &p->first_used;
@@ -96,7 +82,7 @@ static u8 *record(struct process *p, u32 size, u32 a) {
 
 static void write_module(struct process *p, const struct module *m, u32 flags) {
   u32 n = flags & LOG_MODULE_UNLOADED ? 0 : length(m->path);
-  u8 *r = p->first ? record(p, LOG_MODULE_SIZE + ((n + 7) & ~7u), m->number) : 0;
+  u8 *r = p->first ? room(p, LOG_MODULE_SIZE + ((n + 7) & ~7u), m->number) : 0;
   u64 *f = (u64 *)r;
   if (!r) return;
   f[1] = tick(p), f[2] = m->slide, f[3] = m->start, f[4] = m->end;
@@ -107,8 +93,11 @@ static void write_module(struct process *p, const struct module *m, u32 flags) {
   }
   ((u32 *)r)[10] = flags;
   store((u16 *)r, LOG_TYPE_MODULE);
-  if (flags & LOG_MODULE_UNLOADED) add(&p->clock, 1); /* what is loaded at its address has later events */
+  if (CAIRN_MODE == LOG_MODE_TRACE && flags & LOG_MODULE_UNLOADED) add(&p->clock, 1); /* what is loaded at its address has later events */
 }
+
+#if CAIRN_MODE == LOG_MODE_TRACE
+enum { STATUS = LOG_TYPE_TRACE, STATUS_SIZE = LOG_TRACE_SIZE };
 
 /* write_status brings the first record up to date. */
 static void write_status(struct process *p) {
@@ -116,6 +105,15 @@ static void write_status(struct process *p) {
   f[1] = time_of(p, load(&p->clock)), f[2] = load(&p->ticks), f[3] = p->period, f[4] = load(&p->worst);
   f[5] = p->ring_chunks * CHUNK, f[6] = p->sequence, f[7] = p->overwritten;
 }
+#else
+enum { STATUS = LOG_TYPE_TRAILER, STATUS_SIZE = LOG_TRAILER_SIZE };
+
+static void write_status(struct process *p) {
+  u64 *f = (u64 *)(p->first + LOG_CHUNK_HEADER_SIZE);
+  f[1] = now(p), f[2] = load(&p->ticks), f[5] = load(&p->worst), f[11] = p->period, f[13] = LOG_TICK_THREAD;
+  ((u32 *)f)[1] = p->ended ? LOG_TRAILER_FINAL : 0;
+}
+#endif
 
 /* ---- the file ---- */
 
@@ -129,7 +127,7 @@ static void put_header(const struct process *p, u8 *h) {
   *(u64 *)(h + LOG_REALTIME_OFFSET) = t[0] * SECOND + (u32)t[1] * 1000ul;
   *(u64 *)(h + LOG_MONOTONIC_OFFSET) = p->origin;
   *(u32 *)(h + LOG_FLAGS_OFFSET) = (p->forked ? LOG_FORKED : 0) | LOG_CALLS_UNKNOWN << LOG_CALLS_SHIFT;
-  *(u32 *)(h + LOG_MODE_OFFSET) = LOG_MODE_TRACE;
+  *(u32 *)(h + LOG_MODE_OFFSET) = CAIRN_MODE;
   *(u32 *)(h + LOG_CHECKSUM_OFFSET) = sum_of(h, LOG_CHECKSUM_OFFSET);
 }
 
@@ -158,58 +156,13 @@ static int begin_log(struct process *p) {
   if (fd >= 0) close(fd);
   u8 *c = ok ? map_chunk(p) : 0;
   if (!c) return 0;
-  begin_records(p, c);
+  begin_chunk(p, c, LOG_KIND_RECORDS, p->origin);
   p->first_used = LOG_CHUNK_HEADER_SIZE;
   p->first = c;
-  u8 *r = record(p, LOG_TRACE_SIZE, 0);
+  u8 *r = room(p, STATUS_SIZE, 0);
   write_status(p);
-  store((u16 *)r, LOG_TYPE_TRACE);
+  store((u16 *)r, STATUS);
   for (struct module *m = p->module; m < p->module + p->modules; m++)
     if (m->image) write_module(p, m, 0);
   return 1;
-}
-
-/* ---- events ---- */
-
-/* ring_chunk returns the oldest chunk that no thread writes to, or another one. */
-static u8 *ring_chunk(struct process *p, u32 tid) {
-  for (u64 i = 0; i < p->ring_chunks; i++) {
-    struct place *at = &p->ring[p->hand++ % p->ring_chunks];
-    u8 *c = at->at;
-    if (!c) return at->at = map_chunk(p);
-    if (!*(u32 *)(c + LOG_CHUNK_USED_OFFSET) && !at->ended && *(u32 *)(c + LOG_CHUNK_TID_OFFSET) != tid) continue;
-    p->overwritten++;
-    at->ended = 0;
-    store((u32 *)c, 0);
-    for (u64 k = 0; k < CHUNK / 8; k++) ((volatile u64 *)c)[k] = 0;
-    return c;
-  }
-  return map_chunk(p); /* all are in use */
-}
-
-/* complete closes a chunk, and returns its number plus 1. Its address stays: a frame that a signal interrupted long ago may be
- * about to write there. */
-static u32 complete(struct process *p, u8 *c, u64 time) {
-  u32 number = *(u32 *)(c + LOG_CHUNK_SEQUENCE_OFFSET) + 1;
-  *(u64 *)(c + LOG_CHUNK_LAST_OFFSET) = time;
-  *(u32 *)(c + LOG_CHUNK_USED_OFFSET) = LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE;
-  *(u32 *)(c + LOG_CHUNK_CHECKSUM_OFFSET) = sum_of(c, LOG_CHUNK_CHECKSUM_OFFSET);
-  if (!p->ring_chunks) mmap(c, CHUNK, PROT_RW, MAP_PRIVATE | MAP_ANON | MAP_FIXED, -1, 0);
-  return number;
-}
-
-/* another completes a thread's chunk, if it has one, and gives it another. */
-static u8 *another(struct process *p, u8 *old, u32 tid) {
-  u64 time = tick(p);
-  u32 before = old && *(u32 *)old == LOG_CHUNK_MAGIC ? complete(p, old, time) : 0;
-  u8 *c = p->off || !begin_log(p) ? 0 : p->ring_chunks ? ring_chunk(p, tid) : map_chunk(p);
-  if (!c) return p->sink;
-  *(u32 *)(c + LOG_CHUNK_KIND_OFFSET) = LOG_KIND_EVENTS;
-  *(u32 *)(c + LOG_CHUNK_PID_OFFSET) = (u32)p->pid;
-  *(u32 *)(c + LOG_CHUNK_TID_OFFSET) = tid;
-  *(u32 *)(c + LOG_CHUNK_SEQUENCE_OFFSET) = p->sequence++;
-  *(u64 *)(c + LOG_CHUNK_FIRST_OFFSET) = time;
-  *(u32 *)(c + LOG_CHUNK_BEFORE_OFFSET) = before;
-  store((u32 *)c, LOG_CHUNK_MAGIC);
-  return c;
 }

@@ -1,4 +1,5 @@
-/* Static names with a prefix, as coff_names.h has them, for coff_timed.c. */
+/* Static names with a prefix, as coff_names.h has them, for the timed modes of Windows and macOS. */
+#define add_image __cairn_add_image
 #define add_module __cairn_add_module
 #define another __cairn_another
 #define append __cairn_append
@@ -7,9 +8,13 @@
 #define away __cairn_away
 #define begin __cairn_begin
 #define begin_change __cairn_begin_change
+#define begin_chunk __cairn_begin_chunk
 #define begin_log __cairn_begin_log
+#define begin_records __cairn_begin_records
+#define begin_system __cairn_begin_system
 #define begin_thread __cairn_begin_thread
 #define begins __cairn_begins
+#define block_most __cairn_block_most
 #define block_of __cairn_block_of
 #define bytes_of __cairn_bytes_of
 #define call_at __cairn_call_at
@@ -27,6 +32,7 @@
 #define constructor __cairn_constructor
 #define control __cairn_control
 #define copy __cairn_copy
+#define current_node __cairn_current_node
 #define cpu_ns __cairn_cpu_ns
 #define cpu_of __cairn_cpu_of
 #define cpu_step __cairn_cpu_step
@@ -41,6 +47,7 @@
 #define end_mode __cairn_end_mode
 #define end_open_calls __cairn_end_open_calls
 #define end_process __cairn_end_process
+#define end_system __cairn_end_system
 #define end_word __cairn_end_word
 #define ends_word __cairn_ends_word
 #define enlarge __cairn_enlarge
@@ -49,6 +56,7 @@
 #define fail __cairn_fail
 #define fiber_comes __cairn_fiber_comes
 #define fiber_goes __cairn_fiber_goes
+#define find __cairn_find
 #define find_child __cairn_find_child
 #define find_id __cairn_find_id
 #define find_section __cairn_find_section
@@ -59,6 +67,8 @@
 #define first_call __cairn_first_call
 #define forget __cairn_forget
 #define forget_thread __cairn_forget_thread
+#define fork_mode __cairn_fork_mode
+#define forked __cairn_forked
 #define frame_chunk __cairn_frame_chunk
 #define free_threads __cairn_free_threads
 #define function_of __cairn_function_of
@@ -74,7 +84,9 @@
 #define hold_end __cairn_hold_end
 #define hold_thread __cairn_hold_thread
 #define hooked_of __cairn_hooked_of
+#define idle __cairn_idle
 #define ignored __cairn_ignored
+#define image_goes __cairn_image_goes
 #define image_size __cairn_image_size
 #define init __cairn_init
 #define interval __cairn_interval
@@ -84,6 +96,7 @@
 #define is_due __cairn_is_due
 #define is_huge __cairn_is_huge
 #define is_inlined __cairn_is_inlined
+#define is_log __cairn_is_log
 #define is_logged __cairn_is_logged
 #define is_over __cairn_is_over
 #define is_slow __cairn_is_slow
@@ -91,6 +104,7 @@
 #define is_told __cairn_is_told
 #define is_unmatched __cairn_is_unmatched
 #define join __cairn_join
+#define join_image __cairn_join_image
 #define join_mode __cairn_join_mode
 #define join_node __cairn_join_node
 #define judge __cairn_judge
@@ -118,14 +132,18 @@
 #define low_of __cairn_low_of
 #define lower __cairn_lower
 #define make __cairn_make
+#define make_key __cairn_make_key
 #define make_list __cairn_make_list
 #define make_state __cairn_make_state
 #define make_tree __cairn_make_tree
 #define make_window __cairn_make_window
 #define map_at __cairn_map_at
+#define map_chunk __cairn_map_chunk
+#define map_memory __cairn_map_memory
 #define map_next __cairn_map_next
 #define mark __cairn_mark
 #define may_unwind __cairn_may_unwind
+#define mode_forked __cairn_mode_forked
 #define module_again __cairn_module_again
 #define module_comes __cairn_module_comes
 #define module_goes __cairn_module_goes
@@ -146,6 +164,7 @@
 #define note_exception __cairn_note_exception
 #define note_wait __cairn_note_wait
 #define now __cairn_now_ns
+#define nowhere __cairn_nowhere
 #define number_at __cairn_number_at
 #define number_ended __cairn_number_ended
 #define number_of_word __cairn_number_of_word
@@ -174,6 +193,7 @@
 #define open_rule __cairn_open_rule
 #define optional __cairn_optional
 #define own_list __cairn_own_list
+#define own_slot __cairn_own_slot
 #define own_thread __cairn_own_thread
 #define own_word __cairn_own_word
 #define parent_of __cairn_parent_of
@@ -188,6 +208,8 @@
 #define put __cairn_put
 #define put_bytes __cairn_put_bytes
 #define put_channels __cairn_put_channels
+#define put_header __cairn_put_header
+#define put_id __cairn_put_id
 #define put_in_front __cairn_put_in_front
 #define put_number __cairn_put_number
 #define put_path __cairn_put_path
@@ -232,20 +254,24 @@
 #define set_clocks __cairn_set_clocks
 #define set_last_error __cairn_set_last_error
 #define set_low __cairn_set_low
+#define set_slot __cairn_set_slot
 #define set_times __cairn_set_times
 #define set_words __cairn_set_words
 #define shared __cairn_shared
 #define show_low __cairn_show_low
 #define sink __cairn_sink
 #define size_of __cairn_size_of
+#define slot_at __cairn_slot_at
 #define stack_base __cairn_stack_base
 #define stack_limit __cairn_stack_limit
 #define stack_of __cairn_stack_of
 #define start __cairn_start
+#define start_clock __cairn_start_clock
 #define start_depth __cairn_start_depth
 #define start_mode __cairn_start_mode
 #define start_watch __cairn_start_watch
 #define state_of __cairn_state_of
+#define stay __cairn_stay
 #define step __cairn_step
 #define stop __cairn_stop
 #define stored_word __cairn_stored_word
@@ -259,6 +285,7 @@
 #define tell_last __cairn_tell_last
 #define thread_ended __cairn_thread_ended
 #define thread_ends __cairn_thread_ends
+#define thread_number __cairn_thread_number
 #define thread_of __cairn_thread_of
 #define tick __cairn_tick
 #define time_of __cairn_time_of
@@ -268,10 +295,12 @@
 #define tree_chunk __cairn_tree_chunk
 #define tree_now __cairn_tree_now
 #define trees_of __cairn_trees_of
+#define unblock __cairn_unblock
 #define unlock __cairn_unlock
 #define unwatch_own __cairn_unwatch_own
 #define use __cairn_use
 #define use_depth __cairn_use_depth
+#define value_of __cairn_value_of
 #define variable __cairn_variable
 #define walk __cairn_walk
 #define walk_copy __cairn_walk_copy
@@ -279,6 +308,7 @@
 #define watch_thread __cairn_watch_thread
 #define watch_tick __cairn_watch_tick
 #define watched_of __cairn_watched_of
+#define which_vectors __cairn_which_vectors
 #define word_at __cairn_word_at
 #define word_length __cairn_word_length
 #define word_value __cairn_word_value
@@ -290,6 +320,7 @@
 #define write_node __cairn_write_node
 #define write_open __cairn_write_open
 #define write_record __cairn_write_record
+#define write_stacks __cairn_write_stacks
 #define write_status __cairn_write_status
 #define write_suspended __cairn_write_suspended
 #define write_thread __cairn_write_thread

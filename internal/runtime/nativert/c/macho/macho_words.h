@@ -1,4 +1,4 @@
-/* The environment: CAIRN_DIR, and the words of CAIRN_TRACE. */
+/* The environment: CAIRN_DIR, and the words of CAIRN_TRACE or, in other modes, CAIRN_SPIKE. */
 
 /* word_value returns what follows a name at s, 0 if another word is there. */
 static const char *word_value(const char *s, const char *name) {
@@ -21,14 +21,27 @@ static u64 value_of(const char *s, const char *units, const u64 *scale) {
   return 0;
 }
 
+#if CAIRN_MODE == LOG_MODE_TRACE
+#define VARIABLE "CAIRN_TRACE"
+#define WORDS "size=16MB,file,period=1ms,off"
+#else
+#define VARIABLE "CAIRN_SPIKE"
+#define WORDS "period=1ms,off"
+#endif
+
 /* set applies a word, and reports whether it is one. */
 static int set(struct process *p, const char *s) {
-  static const u64 sizes[] = {1ul << 10, 1ul << 20, 1ul << 30}, times[] = {1000, MS, SECOND};
+  static const u64 times[] = {1000, MS, SECOND};
+#if CAIRN_MODE == LOG_MODE_TRACE
+  static const u64 sizes[] = {1ul << 10, 1ul << 20, 1ul << 30};
+#endif
   const char *v;
   u64 n;
   if ((v = word_value(s, "off")) && ends_word(v)) p->off = 1;
+#if CAIRN_MODE == LOG_MODE_TRACE
   else if ((v = word_value(s, "file")) && ends_word(v)) p->ring_chunks = 0;
   else if ((v = word_value(s, "size=")) && (n = value_of(v, "KB\0MB\0GB\0", sizes)) >= CHUNK && n <= 1ul << 36) p->ring_chunks = n / CHUNK;
+#endif
   else if ((v = word_value(s, "period=")) && (n = value_of(v, "us\0ms\0s\0", times)) >= LOG_CLOCK_UNIT && n <= SECOND) p->period = n;
   else return 0;
   return 1;
@@ -39,9 +52,9 @@ static void set_all(struct process *p, const char *s) {
   char text[256], *q;
   while (*s) {
     if (*s != ',' && !set(p, s)) {
-      q = put(text, "cairn: CAIRN_TRACE: ");
+      q = put(text, "cairn: " VARIABLE ": ");
       for (u32 i = 0; !ends_word(s + i) && i < 100; i++) *q++ = s[i];
-      q = put(q, " is not understood; ignored (size=16MB,file,period=1ms,off)\n");
+      q = put(q, " is not understood; ignored (" WORDS ")\n");
       write(2, text, (u64)(q - text));
     }
     while (!ends_word(s)) s++;
@@ -51,7 +64,7 @@ static void set_all(struct process *p, const char *s) {
 
 /* read_environment finds the directory of logs. A program with more rights than its caller writes none. */
 static void read_environment(struct process *p) {
-  const char *s = getenv("CAIRN_TRACE"), *home;
+  const char *s = getenv(VARIABLE), *home;
   char *q = p->dir;
   p->period = MS;
   p->ring_chunks = (16ul << 20) / CHUNK;

@@ -1,15 +1,19 @@
-/* The runtime of mode trace for Mach-O: what its files share.
+/* The runtime of the timed modes for Mach-O: what its files share. CAIRN_MODE is the mode that it is compiled for.
  *
- *   macho_trace.c         images that share the state, threads, what inserted code calls, the life of the process
- *   macho_trace_log.h     the log: chunks, modules, the clock
- *   macho_trace_words.h   the environment
+ *   macho_timed.c     images that share the state, threads, the clock, the life of the process
+ *   macho_log.h       the log: its file, chunks, records, modules
+ *   macho_words.h     the environment
+ *   macho_routine.h   routines that inserted code calls
+ *   macho_trace.c     mode trace: chunks of events
+ *   macho_tree.h      mode stacks: what the trees of calls, which are those of other systems, get from this one
+ *   macho_tree.c      where inserted code comes to
  *
- * It is the counterpart of c/timed/trace.c, and smaller. Each chunk of the log's file is mapped while it is written, so that
+ * It is the counterpart of c/timed, and smaller. Each chunk of the log's file is mapped while it is written, so that
  * what was recorded is in it however the process ends. The file is opened by its name for each chunk: programs may close
  * descriptors that they do not know, and use their numbers again. By then another file may have the name: it is left alone. Only libSystem is called, by weak imports, and under the
  * lock nothing that needs dyld's. */
-#ifndef CAIRN_MACHO_TRACE_H
-#define CAIRN_MACHO_TRACE_H
+#ifndef CAIRN_MACHO_TIMED_H
+#define CAIRN_MACHO_TIMED_H
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -19,7 +23,7 @@ typedef unsigned long u64;
 typedef long i64;
 
 #include "timedwire.h"
-#include "macho_trace_names.h"
+#include "timed_names.h"
 
 #define HIDDEN __attribute__((visibility("hidden")))
 #define WEAK __attribute__((weak_import))
@@ -49,7 +53,7 @@ extern void _dyld_register_func_for_remove_image(void (*)(const void *, i64)) WE
 extern u8 *getsectiondata(const void *, const char *, const char *, u64 *) WEAK;
 
 enum { O_RDWR = 2, O_CREAT = 0x200, O_EXCL = 0x800, O_CLOEXEC = 0x1000000, EEXIST = 17, CLASS_D = 4 /* as in macho.c */ };
-enum { PROT_NONE, PROT_RW = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_FIXED = 0x10, MAP_ANON = 0x1000 };
+enum { PROT_NONE, PROT_RW = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_FIXED = 0x10, MAP_NORESERVE = 0x40, MAP_ANON = 0x1000 };
 enum { SIG_BLOCK = 1, SIG_SETMASK = 3 };
 
 /* The header of an image. */
@@ -76,7 +80,14 @@ extern const struct image __dso_handle HIDDEN;
 #define SECOND 1000000000ul
 #define CHUNK ((u64)LOG_CHUNK_SIZE)
 
-enum { MAX_DIR = 1024, MAX_NAME = 128, MAX_PATH = MAX_DIR + MAX_NAME + 64, MAX_MODULES = 128, TRACE_ABI = 0x54430001 };
+enum { MAX_DIR = 1024, MAX_NAME = 128, MAX_PATH = MAX_DIR + MAX_NAME + 64, MAX_MODULES = 128, TIMED_ABI = 0x54430002 + (CAIRN_MODE << 16) };
+
+/* The window is as in c/timed/timed_window.c, with these words below. */
+enum { CLOCK = -64, LOW = -60, TREE_CLOCK = -48, GRAIN = 65536 };
+#define WINDOW (1ul << 32)
+#define TREE_RUNNING (1ul << 50) /* see tree.h */
+#define word(p, at) ((u32 *)((p)->base + (at)))
+#define slot(p, sp) ((u32 *)((p)->base + (u32)(sp)))
 
 struct module {
   u64 start, end, slide;
@@ -101,7 +112,12 @@ struct process {
   u32 lock;
   u64 key; /* of pthread */
   i32 pid;
-  u8 off, failed, forked, ready, has_clock;
+  u8 off, failed, forked, ready, has_clock, ended;
+  u8 *base; /* of the window */
+  struct {
+    struct trees *trees;
+    u64 pause;
+  } stacks;
   u32 numer, denom; /* of ticks of mach_absolute_time to nanoseconds */
   u64 origin;       /* when the clock was 0 */
   u64 period;
@@ -123,6 +139,7 @@ struct process {
 
 static inline u64 less(u64 a, u64 b) { return a > b ? a - b : 0; }
 static inline u64 least(u64 a, u64 b) { return a < b ? a : b; }
+static inline u64 most(u64 a, u64 b) { return a > b ? a : b; }
 
 /* now returns the time in nanoseconds. */
 static u64 now(const struct process *p) {
