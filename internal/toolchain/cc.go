@@ -261,9 +261,6 @@ func (f *InstrumentFlags) plan(ctx context.Context, c Compiler, cmd *driver.Comm
 	if p.tc.Object == asm.COFF {
 		cmd.Refusal = cmp.Or(cmd.Refusal, coffRefusal(cmd, p.tc))
 	}
-	if p.tc.Object == asm.COFF && (cmd.Bitcode || p.linker != "") {
-		cmd.Refusal = cmp.Or(cmd.Refusal, noCOFFBitcode)
-	}
 	var foreign foreignError
 	if errors.As(err, &foreign) {
 		cmd.Refusal, cmd.Alien = foreign.Error(), true
@@ -339,8 +336,12 @@ func (f *InstrumentFlags) instrumented(ctx context.Context, in *invocation, p pl
 	root := filepath.Dir(p.tc.Bin)
 	cmd.Binutils = readBinutils(root)
 	cmd.Around = readAround(root)
+	msvc := len(p.tc.MSVC) > 0
+	if msvc && p.linker != "" {
+		p.tc.MSVC = append([]string{"-B" + filepath.Join(root, ltoDir)}, p.tc.MSVC...)
+	}
 	args := cmd.Args(argv[1:], p.tc)
-	if p.linker != "" {
+	if p.linker != "" && !msvc {
 		args = append(args, ltoArgs(root, p.tc.Object)...)
 	}
 	if cmd.Links && f.Shim.recordsUnits(p.tc) {

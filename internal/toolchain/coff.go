@@ -16,7 +16,7 @@ import (
 
 // noCOFFLTO is why gcc -flto for Windows is refused: the compilers that its linker starts do not run our stand-in for the
 // assembler.
-const noCOFFLTO = "gcc -flto is not supported for Windows: build with -fno-lto"
+const noCOFFLTO = "gcc -flto is not supported for Windows: build with -fno-lto, or with clang and lld"
 
 // noCOFFWrapper is why a command with a -wrapper of its own is refused: the last of a command is used, so that ours would
 // not see the assembler.

@@ -206,9 +206,12 @@ func (l *ltoLinker) bitcodeRecord(ctx context.Context, line *driver.LinkerLine, 
 	if err != nil {
 		return "", err
 	}
-	output := outputOfLine(line) + " (bitcode)"
-	if line.Apple {
-		return mapAssembler{&l.streams, asm.MachO, l.opts.MSVC, l.opts.Assembler, l.opts.Target}.place(ctx, data, output)
+	output := line.Output() + " (bitcode)"
+	switch l.opts.Object {
+	case asm.MachO:
+		return mapAssembler{&l.streams, asm.MachO, false, l.opts.Assembler, l.opts.Target}.place(ctx, data, output)
+	case asm.COFF:
+		return mapAssembler{&l.streams, asm.COFF, l.opts.MSVC, l.opts.Clang, l.opts.Target}.place(ctx, data, output)
 	}
 	object, err := recordLike(runtime, data)
 	if object == nil || err != nil {

@@ -22,9 +22,9 @@ func (w *wrapper) linkMSVC(ctx context.Context, s *verb.Streams, path string, ar
 	argv := append([]string{w.name}, args...)
 	line := driver.ParseLLDLink(args, ReadResponse)
 	other := func(name string) bool {
-		return isObject(name) && !madeForX64(name) || filepath.Base(name) == coffObject // which the driver that started it added
+		return isObject(name) && !madeForX64(name) && !holdsBitcode(name) || filepath.Base(name) == coffObject // which the driver that started it added
 	}
-	if line.Other || w.opts.Shim.Map || !slices.ContainsFunc(line.Inputs, madeForX64) || slices.ContainsFunc(line.Inputs, other) {
+	if line.Other || w.opts.Shim.Map || !slices.ContainsFunc(line.Inputs, linkedForX64) || slices.ContainsFunc(line.Inputs, other) {
 		return become(path, argv)
 	}
 	c, err := clangOf(path)
@@ -46,7 +46,7 @@ func (w *wrapper) linkMSVC(ctx context.Context, s *verb.Streams, path string, ar
 	l := &mixedLink{streams: s, inputs: msvcInputs(&line), runtime: tc.Archive, mode: shim.Mode.String(), output: line.Output, strict: shim.strict()}
 	argv = slices.Concat(argv, line.Options(shim.Mode.Timed()), []string{tc.Archive, "kernel32.lib"})
 	record := mapAssembler{s, tc.Object, true, c.Path, shim.Target}.record(ctx, l.inputs, line.Output)
-	return l.run(path, append(argv, record...))
+	return runLTOLinker(ctx, filepath.Dir(tc.Archive), path, append(argv, record...)[1:], l)
 }
 
 // orderMSVC runs such a linker with the order of a profile.
@@ -81,6 +81,9 @@ func isObject(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	return ext == ".obj" || ext == ".o"
 }
+
+// linkedForX64 reports whether an input may have code with probes.
+func linkedForX64(name string) bool { return madeForX64(name) || holdsBitcode(name) }
 
 // madeForX64 reports whether a file begins as an object for Windows on x86-64.
 func madeForX64(name string) bool {

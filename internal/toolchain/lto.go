@@ -29,6 +29,7 @@ import (
 //     nothing; a second link uses the object that cairn makes from it in place of the
 //     bitcode (ltomerged.go). The same is done for thin modules if lld has no distributor,
 //     or would not pass all options to it.
+//     So are all modules for MSVC's system (ltocoff.go).
 //   - In the place of Apple's linker, lld has neither. It keeps the bitcode that it makes code of, after all
 //     optimisation, which clang compiles to assembly for the second link (ltomacho.go).
 
@@ -41,6 +42,7 @@ const (
 	ltoDir          = "lto"
 	ltoLinkerName   = "ld.lld"
 	appleLinkerName = "ld64.lld" // in the place of Apple's linker
+	msvcLTOName     = "lld-link" // for MSVC's system
 	distributorName = "cairn-distributor"
 )
 
@@ -53,7 +55,7 @@ func linkLTO(bin, self string) error {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
 	}
-	for _, name := range []string{ltoLinkerName, appleLinkerName, distributorName} {
+	for _, name := range []string{ltoLinkerName, appleLinkerName, msvcLTOName, distributorName} {
 		if err := os.Symlink(self, filepath.Join(dir, name)); err != nil {
 			return err
 		}
@@ -83,7 +85,7 @@ func (l *ltoLinker) become(args []string, env ...string) error {
 // as one: by its name, in a directory of a toolchain.
 func AsLTO(args []string, s verb.Streams) (run func(context.Context, []string) error, ok bool) {
 	name, dir := filepath.Base(args[0]), filepath.Dir(args[0])
-	if !slices.Contains([]string{ltoLinkerName, appleLinkerName, distributorName}, name) || filepath.Base(dir) != ltoDir || !Exists(filepath.Join(dir, "..", "bin", shimOptionsFile)) {
+	if !slices.Contains([]string{ltoLinkerName, appleLinkerName, msvcLTOName, distributorName}, name) || filepath.Base(dir) != ltoDir || !Exists(filepath.Join(dir, "..", "bin", shimOptionsFile)) {
 		return nil, false
 	}
 	l := newLTOLinker(filepath.Dir(dir), os.Getenv(envLinker), s)
@@ -133,10 +135,10 @@ func (l *ltoLinker) link(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("ld: %w", err)
 	}
-	if len(in.modules) == 0 || l.leaves(&line) {
+	if len(in.modules) == 0 || l.leaves(&line) || line.MSVC && !strings.HasPrefix(in.modules[0].Target, "x86_64-") {
 		return l.become(args)
 	}
-	if !line.Apple && slices.ContainsFunc(line.Words, func(w driver.LinkerWord) bool { return isRuntime(&w) }) {
+	if l.opts.Object == asm.ELF && slices.ContainsFunc(line.Words, func(w driver.LinkerWord) bool { return isRuntime(&w) }) {
 		line.Words = append(line.Words, driver.LinkerWord{Args: []string{"-u", l.needed()}, Option: "u", Value: l.needed()})
 	}
 	if err := l.addRecord(ctx, &line); err != nil {
@@ -154,10 +156,17 @@ func (l *ltoLinker) link(ctx context.Context, args []string) error {
 
 // parse reads the arguments of the linker.
 func (l *ltoLinker) parse(args []string) driver.LinkerLine {
-	if l.opts.Object == asm.MachO {
+	switch {
+	case l.opts.Object == asm.MachO:
 		return driver.ParseLD64(args, ReadResponse)
+	case l.opts.MSVC:
+		return driver.ParseMSVCLinker(args, ReadResponse)
 	}
-	return driver.ParseLinker(args, ReadResponse)
+	line := driver.ParseLinker(args, ReadResponse)
+	if l.opts.Object == asm.COFF {
+		line.NameMinGW()
+	}
+	return line
 }
 
 // addRecord adds to a link the object with the record of its bitcode.
@@ -169,7 +178,7 @@ func (l *ltoLinker) addRecord(ctx context.Context, line *driver.LinkerLine) erro
 	path, err := l.bitcodeRecord(ctx, line, line.Words[runtime].Value)
 	switch {
 	case err != nil:
-		verb.Note(&l.streams, "%s will not have the record of functions that the link removes: %v", outputOfLine(line), err)
+		verb.Note(&l.streams, "%s will not have the record of functions that the link removes: %v", line.Output(), err)
 	case path != "":
 		line.Words = append(line.Words, driver.LinkerWord{Args: []string{path}, Value: path})
 	}
@@ -178,7 +187,7 @@ func (l *ltoLinker) addRecord(ctx context.Context, line *driver.LinkerLine) erro
 
 func isRuntime(w *driver.LinkerWord) bool {
 	name := filepath.Base(w.Value)
-	return w.Input() && (name == archiveName || name == guestArchiveName || name == machOObject)
+	return w.Input() && (name == archiveName || name == guestArchiveName || name == machOObject || name == coffObject)
 }
 
 // needed returns the name by which code with probes refers to the runtime.
@@ -190,7 +199,7 @@ func (l *ltoLinker) needed() string {
 // leaves reports whether a command line does not link a program: such output is compiled by other commands of
 // the build.
 func (l *ltoLinker) leaves(line *driver.LinkerLine) bool {
-	if line.Has("lto-emit-asm", "lto-emit-llvm", "thinlto-index-only", "version", "v", "V", "help") || line.Apple && line.Has("r") {
+	if line.Has("lto-emit-asm", "lto-emit-llvm", "thinlto-index-only", "version", "v", "V", "help") || line.Apple && line.Has("r") || line.MSVC && line.Has("lldemit", "lib") {
 		return true
 	}
 	return slices.ContainsFunc(line.Words, func(w driver.LinkerWord) bool {
@@ -222,7 +231,7 @@ func versionSuffix(path string) string {
 // distributes returns why lld cannot leave the compilation of modules to the distributor with the same result,
 // or "".
 func (l *ltoLinker) distributes(ctx context.Context, line *driver.LinkerLine, in *ltoInputs) string {
-	if line.Apple || slices.ContainsFunc(in.modules, func(m *bitcode.Module) bool { return m.Kind != bitcode.Thin }) {
+	if l.opts.Object != asm.ELF || slices.ContainsFunc(in.modules, func(m *bitcode.Module) bool { return m.Kind != bitcode.Thin }) {
 		return "modules are merged"
 	}
 	if found := LinkerAt(ctx, l.real); found.Kind != linkorder.LLD || found.Version.Major < distributingLLD {
@@ -287,7 +296,7 @@ func (l *ltoLinker) linkThin(ctx context.Context, line *driver.LinkerLine, clang
 		args = append(args, "--thinlto-cache-dir="+dir)
 		id := fmt.Sprintf("lto.%d", os.Getpid())
 		env = append(env, envLTOLink+"="+id)
-		if err := logEvent(buildEvent{bitcodeEvent: bitcodeEvent{LinkCache: outputOfLine(line), LTOLink: id}}); err != nil {
+		if err := logEvent(buildEvent{bitcodeEvent: bitcodeEvent{LinkCache: line.Output(), LTOLink: id}}); err != nil {
 			return err
 		}
 	}
@@ -332,12 +341,4 @@ func (l *ltoLinker) orderBuffer(ctx context.Context, clang string) (string, erro
 		return "", err
 	}
 	return path, os.Rename(made, path)
-}
-
-// outputOfLine returns the file that a link writes.
-func outputOfLine(line *driver.LinkerLine) string {
-	if o := line.Value("o", "output"); o != "" {
-		return o
-	}
-	return "a.out"
 }

@@ -128,7 +128,7 @@ func (l *ltoLinker) job(ctx context.Context, common, own []string) error {
 func (l *ltoLinker) assembler(clang string) *shim {
 	sh := l.shim
 	target := []string{"--target=" + targetOf(sh.opts.Machine)}
-	if sh.opts.Object == asm.MachO {
+	if sh.opts.Object != asm.ELF {
 		target = slices.Clone(sh.opts.Target)
 	}
 	sh.opts.Assembler = clang
@@ -280,14 +280,16 @@ func (u *ltoUnit) files() int {
 	return len(u.seen)
 }
 
+// maxSourceName bounds the length of a source's name.
+const maxSourceName = 1 << 12
+
 func sourceOfText(src []byte, u *ltoUnit) string {
 	if u != nil {
 		return u.name
 	}
-	head, _, _ := bytes.Cut(src, []byte("\n"))
-	_, rest, _ := strings.Cut(string(head), "\"")
-	name, _, _ := strings.Cut(rest, "\"")
-	return name
+	_, rest, _ := bytes.Cut(src, []byte("\t.file\t\"")) // in the first line, or behind the symbols of COFF
+	name, _, _ := bytes.Cut(rest[:min(len(rest), maxSourceName)], []byte("\""))
+	return string(name)
 }
 
 // targetOf returns a clang target whose assembler is that of a machine.

@@ -17,11 +17,8 @@ import (
 // envLTOLink is set for lld's distributor: the number of the link.
 const envLTOLink = "CAIRN_LTO_LINK"
 
-// Why bitcode gets no probes for Windows, and with Apple's own linker.
-const (
-	noCOFFBitcode  = "clang -flto is not supported for Windows: build with -fno-lto"
-	noAppleBitcode = "Apple's linker compiles bitcode in a library (libLTO.dylib), where no program can add probes: use clang and lld of LLVM (-fuse-ld=lld), or build with -fno-lto"
-)
+// noAppleBitcode is why bitcode gets no probes with Apple's own linker.
+const noAppleBitcode = "Apple's linker compiles bitcode in a library (libLTO.dylib), where no program can add probes: use clang and lld of LLVM (-fuse-ld=lld), or build with -fno-lto"
 
 // bitcodeLink prepares a command for the link of bitcode: it returns the arguments and the environment by which
 // clang starts our linker in place of lld, both nil if no code is made from bitcode. A linker that compiles
@@ -33,6 +30,9 @@ func (c Compiler) bitcodeLink(ctx context.Context, cmd *driver.Command) (linker,
 	bitcode := cmd.LTO && len(cmd.Sources) > 0 || hasBitcode(cmd)
 	if !bitcode && !cmd.LTO {
 		return "", ""
+	}
+	if driver.IsMSVC(c.target(ctx, cmd.Target)) {
+		return c.msvcLinker(ctx, cmd)
 	}
 	l := c.Linker(ctx, cmd)
 	switch {
@@ -50,6 +50,15 @@ func (c Compiler) bitcodeLink(ctx context.Context, cmd *driver.Command) (linker,
 		return "", l.Err.Error()
 	}
 	return "", fmt.Sprintf("clang -flto needs lld, which hands cairn the code of bitcode, and this link starts %s: add -fuse-ld=lld, or build with -fno-lto", l.Kind)
+}
+
+// msvcLinker returns the path of the lld-link that a driver for MSVC's system would start, or why bitcode gets no probes.
+func (c Compiler) msvcLinker(ctx context.Context, cmd *driver.Command) (linker, refusal string) {
+	path, err := exec.LookPath(c.programOf(ctx, cmd.Target, msvcLTOName))
+	if err != nil {
+		return "", fmt.Sprintf("cannot find the lld-link that %s starts: %v", c.Path, err)
+	}
+	return path, ""
 }
 
 // linkerPath returns the path of the lld that the driver would start.

@@ -31,7 +31,13 @@ type ltoInput struct {
 	native  bool // an archive that has members without bitcode as well
 	// universal reports that it has code for several machines.
 	universal bool
-	thin      []string // names of its thin modules, as lld uses them in output names
+	thin      []thinModule
+}
+
+// thinModule is a module that is compiled by itself.
+type thinModule struct {
+	member string // name in the archive, as lld uses it in names of outputs
+	source string
 }
 
 // maxBitcode bounds the size of a module; larger ones do not occur in practice.
@@ -94,7 +100,7 @@ func (in *ltoInputs) scan(word int, path string, fat bool, excluded func(path st
 		in.modules = append(in.modules, m)
 		in.define(m, archive && excluded(path))
 		if m.Kind == bitcode.Thin {
-			input.thin = append(input.thin, member)
+			input.thin = append(input.thin, thinModule{member, m.Source})
 		}
 		return nil
 	})

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -29,7 +30,7 @@ func (l *ltoLinker) linkMerged(ctx context.Context, line *driver.LinkerLine, in 
 	}
 	defer verb.Temporary.Add(tmp)()
 	defer os.RemoveAll(tmp)
-	m := &mergedLink{ltoLinker: l, line: line, in: in, tmp: tmp, output: outputOfLine(line)}
+	m := &mergedLink{ltoLinker: l, line: line, in: in, tmp: tmp, output: line.Output(), thin: map[string]string{}}
 	defer m.removeTexts()
 	messages, err := m.run(ctx, clang)
 	if err != nil {
@@ -70,12 +71,12 @@ func (m *mergedLink) start(ctx context.Context, args []string, out io.Writer) (s
 	return messages.String(), err
 }
 
-// plainly links in one step, without the runtime, if two steps fail. If that fails too, the fault is not ours,
+// plainly links in one step, without the runtime if nothing refers to it, if two steps fail. If that fails too, the fault is not ours,
 // nor are the messages.
 func (m *mergedLink) plainly(ctx context.Context, messages string, why error) error {
 	line := *m.line
 	line.Words = slices.DeleteFunc(slices.Clone(line.Words), func(w driver.LinkerWord) bool {
-		return isRuntime(&w) || w.Option == "u" && w.Value == m.needed()
+		return m.opts.Object != asm.COFF && isRuntime(&w) || w.Option == "u" && w.Value == m.needed()
 	})
 	plain, err := m.start(ctx, line.Without(), m.streams.Out)
 	fmt.Fprint(m.streams.Err, plain)
@@ -96,8 +97,9 @@ type mergedLink struct {
 	in       *ltoInputs
 	tmp      string
 	output   string
-	messages string   // of the first step
-	texts    []string // it wrote
+	messages string            // of the first step
+	texts    []string          // it wrote
+	thin     map[string]string // the sources of those that are of thin modules
 }
 
 // oneLink are the options that one of the two steps must not have: they name outputs of a link, or where code
@@ -108,7 +110,7 @@ var oneLink = []string{
 }
 
 // inFirst are the options that only the first step has.
-var inFirst = []string{"dependency-file", "dependency_info", "object_path_lto", "save-temps", "cache_path_lto"}
+var inFirst = []string{"dependency-file", "dependency_info", "object_path_lto", "save-temps", "cache_path_lto", "lldsavetemps", "lldltocache"}
 
 // generate makes lld write the assembly, and returns its messages.
 func (m *mergedLink) generate(ctx context.Context) (messages string, err error) {
@@ -116,6 +118,9 @@ func (m *mergedLink) generate(ctx context.Context) (messages string, err error) 
 		return m.generateMachO(ctx)
 	}
 	base := filepath.Join(m.tmp, filepath.Base(m.tmp)) // a name that is in no other directory
+	if m.opts.Object == asm.COFF {
+		return m.generateCOFF(ctx, base)
+	}
 	args := append(m.line.Without(oneLink...), "--lto-emit-asm", "-o", base)
 	depends := m.line.Value("dependency-file")
 	if depends != "" {
@@ -151,17 +156,23 @@ func (m *mergedLink) findTexts(base string) error {
 	}
 	stablesort.Func(merged, func(a, b string) int { return cmp.Or(cmp.Compare(partition(a), partition(b)), cmp.Compare(a, b)) })
 	m.texts = merged
+	type place struct {
+		path   string
+		member int
+	}
+	of := map[string]place{} // by pattern; an input may be named twice
+	var clash error
 	for i := range m.line.Words {
 		input := m.in.words[i]
 		if input == nil {
 			continue
 		}
-		for _, member := range input.thin {
-			name := strings.TrimSuffix(filepath.Base(input.path), filepath.Ext(input.path))
-			if input.archive {
-				name = filepath.Base(input.path) + "(" + member + " at *)"
+		for k, module := range input.thin {
+			pattern, at := m.thinTexts(base, input, module.member), place{input.path, k}
+			if first, ok := of[pattern]; ok && first != at && !strings.Contains(pattern, "*") {
+				clash = fmt.Errorf("the linker writes the code of two modules to one file, %s", filepath.Base(pattern))
 			}
-			pattern := filepath.Join(filepath.Dir(input.path), filepath.Base(base)+".lto."+name+".s")
+			of[pattern] = at
 			found, err := filepath.Glob(pattern)
 			if err != nil {
 				return err
@@ -169,11 +180,24 @@ func (m *mergedLink) findTexts(base string) error {
 			for _, path := range found {
 				if !slices.Contains(m.texts, path) {
 					m.texts = append(m.texts, path)
+					m.thin[path] = module.source
 				}
 			}
 		}
 	}
-	return nil
+	return clash
+}
+
+// thinTexts returns the pattern of the names of the files with the code of a thin module.
+func (m *mergedLink) thinTexts(base string, input *ltoInput, member string) string {
+	name := strings.TrimSuffix(filepath.Base(input.path), filepath.Ext(input.path))
+	switch {
+	case input.archive && m.opts.Object == asm.COFF:
+		name = filepath.Base(input.path) + strings.TrimSuffix(filepath.Base(member), filepath.Ext(member))
+	case input.archive:
+		name = filepath.Base(input.path) + "(" + member + " at *)"
+	}
+	return filepath.Join(filepath.Dir(input.path), filepath.Base(base)+".lto."+name+".s")
 }
 
 func (m *mergedLink) removeTexts() {
@@ -218,6 +242,8 @@ func (m *mergedLink) text(i int, t *ltoText) error {
 	t.src = m.in.hide(src)
 	if sourceOfText(t.src, nil) == mergedSource {
 		t.unit = &ltoUnit{seen: map[string]bool{}}
+	} else if source := m.thin[m.texts[i]]; m.opts.Object == asm.COFF && source != "" { // assembly of COFF has no directories
+		t.unit = &ltoUnit{name: source, source: source, seen: map[string]bool{}}
 	}
 	return nil
 }
@@ -256,6 +282,12 @@ func (m *mergedLink) relink(objects []string) ([]string, error) {
 			args = append(args, w.Args...)
 		case input.archive && input.native && input.universal:
 			return nil, fmt.Errorf("ld: %s has machine code and bitcode for several machines, and all of it is loaded: extract one machine by lipo -thin", input.path)
+		case input.archive && input.native && m.opts.Object == asm.COFF:
+			words, err := m.nativeCOFF(i, w, input)
+			if err != nil {
+				return nil, fmt.Errorf("ld: %w", err)
+			}
+			args = append(args, words...)
 		case input.archive && input.native:
 			path := filepath.Join(m.tmp, fmt.Sprintf("lib%d.a", i))
 			if err := nativeArchive(input.path, path, m.line.Fat()); err != nil {
@@ -267,8 +299,13 @@ func (m *mergedLink) relink(objects []string) ([]string, error) {
 			args = append(args, path)
 		}
 	}
-	if m.line.Apple {
+	switch {
+	case m.line.Apple:
 		return args, m.keepObjects(args, objects)
+	case m.line.MSVC:
+		return append(args, "/out:"+m.output), nil
+	case m.opts.Object == asm.COFF:
+		return args, nil
 	}
 	// The first step has checked version scripts against all symbols. The code may lack hidden ones.
 	return append(args, "--undefined-version"), nil

@@ -37,7 +37,7 @@ func TestWindowsMSVC(t *testing.T) {
 	t.Parallel()
 	needMSVC(t)
 	w := newWindows(t)
-	for i, flags := range [][]string{{"-O1"}, {"-O0"}, {"-O2"}, {"-O2", "-ffunction-sections", "-Wl,-opt:ref,-opt:icf"}} {
+	for i, flags := range [][]string{{"-O1"}, {"-O0"}, {"-O2"}, {"-O2", "-ffunction-sections", "-Wl,-opt:ref,-opt:icf"}, {"-O1", "-flto=thin"}, {"-O2", "-flto"}} {
 		modes := []string{"full", "cover", "count", "count --atomic", "block", "order", "block+order"}
 		if i > 0 || testing.Short() {
 			modes = []string{"full", "block+order"}

@@ -88,3 +88,30 @@ func TestCL(t *testing.T) {
 		t.Error("code of another machine is not refused")
 	}
 }
+
+// TestParseMSVCLinker reads where lld-link looks for inputs, and what its options are.
+func TestParseMSVCLinker(t *testing.T) {
+	t.Parallel()
+	read := func(name string) (string, error) { return `"c d.obj" /DLL`, nil }
+	l := ParseMSVCLinker(strings.Fields("/nologo a @rsp -defaultlib:libcmt /WholeArchive:out/all.lib /libpath:/usr/lib /opt:ref,icf"), read)
+	var inputs, options []string
+	for _, w := range l.Words {
+		if w.Input() {
+			inputs = append(inputs, w.Load+strings.Join(w.LibraryNames(), "|"))
+		} else {
+			options = append(options, w.Option+"="+w.Value)
+		}
+	}
+	if got, want := strings.Join(inputs, " "), "a|a.obj c d.obj /defaultlib:libcmt.lib /wholearchive:out/all.lib"; got != want {
+		t.Errorf("inputs %q, want %q", got, want)
+	}
+	if got, want := strings.Join(options, " "), "nologo= dll= libpath=/usr/lib opt=ref,icf"; got != want {
+		t.Errorf("options %q, want %q", got, want)
+	}
+	if got := l.Output(); got != "a.dll" {
+		t.Errorf("output %q", got)
+	}
+	if got := strings.Join(l.Dirs(), ","); got != ",/usr/lib" {
+		t.Errorf("directories %q", got)
+	}
+}

@@ -1,15 +1,17 @@
 package driver
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// LinkerLine is a command line of lld for ELF, or in the place of Apple's linker, with response files expanded.
+// LinkerLine is a command line of lld for ELF, or in the place of Apple's or Microsoft's linker, with response files expanded.
 type LinkerLine struct {
 	Words []LinkerWord
 	Apple bool // of Mach-O files
+	MSVC  bool // lld-link
 }
 
 // LinkerWord is an input or an option, with its value.
@@ -23,8 +25,8 @@ type LinkerWord struct {
 	Binary bool // an input that is treated as data, whatever it contains
 	Lazy   bool // an input between --start-lib and --end-lib
 
-	Names []string // of Mach-O's libraries: the names of their files
-	Load  string   // of Mach-O's inputs: the option before the path of an archive, "" for none
+	Names []string // of Mach-O's libraries and lld-link's inputs: the names of their files
+	Load  string   // of inputs for Mach-O and lld-link: the option before the path of an archive, "" for none
 }
 
 // linkerSeparate are the options of lld whose value may be the next argument. One-letter options also accept it
@@ -178,8 +180,11 @@ func (l *LinkerLine) ExcludedLibs() func(path string) bool {
 
 // Dirs returns the directories of -L, in which a leading = or $SYSROOT stands for that of --sysroot.
 func (l *LinkerLine) Dirs() []string {
-	if l.Apple {
+	switch {
+	case l.Apple:
 		return l.appleDirs()
+	case l.MSVC:
+		return l.msvcDirs()
 	}
 	root := l.Value("sysroot")
 	var dirs []string
@@ -213,6 +218,28 @@ func (w *LinkerWord) LibraryNames() []string {
 		return []string{"lib" + w.Value + ".a"}
 	}
 	return []string{"lib" + w.Value + ".so", "lib" + w.Value + ".a"}
+}
+
+// Output returns the file that a link writes.
+func (l *LinkerLine) Output() string {
+	if l.MSVC {
+		return l.msvcOutput()
+	}
+	return cmp.Or(l.Value("o", "output"), "a.out")
+}
+
+// NameMinGW sets the names of the libraries that lld for mingw-w64 looks for.
+func (l *LinkerLine) NameMinGW() {
+	for i := range l.Words {
+		w := &l.Words[i]
+		if !w.Lib || strings.HasPrefix(w.Value, ":") {
+			continue
+		}
+		if !w.Static {
+			w.Names = []string{"lib" + w.Value + ".dll.a", w.Value + ".dll.a"}
+		}
+		w.Names = append(w.Names, "lib"+w.Value+".a", w.Value+".lib")
+	}
 }
 
 // Without returns the arguments without the options of these names.

@@ -1,4 +1,4 @@
 #include "shared.h"
 
 int unused(int x) { return x * 7; }
-int other(int x) { return shared(x + 5); }
+__attribute__((noinline)) int other(int x) { return shared(x + 5); }

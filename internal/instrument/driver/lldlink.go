@@ -1,0 +1,116 @@
+package driver
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// LLDLink is what cairn must know of a command line of lld-link.
+type LLDLink struct {
+	Inputs []string
+	Output string
+	Other  bool // it links no program: it makes a library, or prints something
+	bare   bool // without default libraries
+	debug  bool // it says what debug information there is
+}
+
+// ParseLLDLink reads the arguments of lld-link.
+func ParseLLDLink(args []string, read ReadFunc) (l LLDLink) {
+	line := ParseMSVCLinker(args, read)
+	for i := range line.Words {
+		switch w := &line.Words[i]; w.Option {
+		case "":
+			if w.Load == "" {
+				l.Inputs = append(l.Inputs, w.Value)
+			}
+		case "debug":
+			l.debug = true
+		case "nodefaultlib":
+			l.bare = l.bare || w.Value == ""
+		case "machine":
+			l.Other = l.Other || !strings.EqualFold(w.Value, "x64")
+		case "lib", "help", "?", "version":
+			l.Other = true
+		}
+	}
+	l.Output = line.msvcOutput()
+	return l
+}
+
+// Options returns the options of a link with the runtime, of a mode that measures time or not.
+func (l *LLDLink) Options(timed bool) []string { return msvcOptions(l.bare, timed && !l.debug) }
+
+// ParseMSVCLinker reads the arguments of lld-link. Names of options are in lower case, without a dash or a slash. Libraries that
+// an option names (/defaultlib, /wholearchive) are inputs, of which Load is the option.
+func ParseMSVCLinker(args []string, read ReadFunc) LinkerLine {
+	l := LinkerLine{MSVC: true}
+	l.parseMSVC(args, read, 0)
+	return l
+}
+
+func (l *LinkerLine) parseMSVC(args []string, read ReadFunc, depth int) {
+	for _, arg := range args {
+		if len(l.Words) >= maxArgs {
+			return
+		}
+		if strings.HasPrefix(arg, "@") && depth < maxResponseDepth {
+			if text, err := read(arg[1:]); err == nil {
+				l.parseMSVC(splitCL(text), read, depth+1)
+				continue
+			}
+		}
+		w := LinkerWord{Args: []string{arg}, Value: arg, Lib: true}
+		rest := strings.TrimLeft(arg, "-/")
+		name, value, joined := strings.Cut(rest, ":")
+		switch name = strings.ToLower(name); {
+		case rest == arg, arg[0] == '/' && strings.Contains(rest, "/") && !joined: // a path, not an option
+		case (name == "defaultlib" || name == "wholearchive") && value != "":
+			w.Value, w.Load = value, "/"+name+":"
+		default:
+			w = LinkerWord{Args: w.Args, Option: name, Value: value}
+		}
+		if w.Input() {
+			w.Names = msvcNames(&w)
+		}
+		l.Words = append(l.Words, w)
+	}
+}
+
+// msvcNames returns the names of the files for an input that lld-link looks for.
+func msvcNames(w *LinkerWord) []string {
+	switch {
+	case path.Ext(w.Value) != "":
+		return []string{w.Value}
+	case w.Load != "":
+		return []string{w.Value + ".lib"}
+	}
+	return []string{w.Value, w.Value + ".obj"}
+}
+
+// msvcDirs returns where lld-link looks for inputs: at their own names first.
+func (l *LinkerLine) msvcDirs() []string {
+	dirs := []string{""}
+	for i := range l.Words {
+		if l.Words[i].Option == "libpath" {
+			dirs = append(dirs, l.Words[i].Value)
+		}
+	}
+	return dirs
+}
+
+// msvcOutput returns the name of the file that lld-link writes: that of its first input where none is given.
+func (l *LinkerLine) msvcOutput() string {
+	if out := l.Value("out"); out != "" {
+		return out
+	}
+	first := slices.IndexFunc(l.Words, func(w LinkerWord) bool { return w.Input() && w.Load == "" })
+	if first < 0 {
+		return ""
+	}
+	name, ext := path.Base(l.Words[first].Value), ".exe"
+	if l.Has("dll") {
+		ext = ".dll"
+	}
+	return strings.TrimSuffix(name, path.Ext(name)) + ext
+}
