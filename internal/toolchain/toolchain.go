@@ -333,8 +333,10 @@ func (o *ShimOptions) lacks(c Compiler, target string) string {
 		return ""
 	case o.Mode == prof.ModeTrace && o.Depth > 0:
 		return "--depth of mode trace supports x86-64 and AArch64 only: leave it out, or leave functions out with --skip"
-	case o.Mode.Timed() && o.Mode != prof.ModeTrace:
-		return fmt.Sprintf("mode %v supports x86-64 and AArch64 only: for Armv7 use mode trace, whose log has all calls, or a mode that records, such as full", o.Mode)
+	case o.Mode.Timed() && o.Runtime != "":
+		return fmt.Sprintf("--shared-runtime of mode %v supports x86-64 and AArch64 only", o.Mode)
+	case o.Mode == prof.ModeSpike:
+		return "mode spike supports x86-64 and AArch64 only: for Armv7 use mode stacks, which has the time of all stacks, or mode trace, whose log has all calls"
 	}
 	return ""
 }

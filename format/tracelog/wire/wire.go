@@ -355,6 +355,7 @@ const (
 	CallsX86_64  = 1
 	CallsGeneric = 2 // asm-generic/unistd.h, which AArch64 and newer machines have
 	CallsWindows = 3 // places in WindowsCalls
+	CallsArm     = 4 // arch/arm/tools/syscall.tbl
 	CallsUnknown = 7
 	// CallFault stands for a system call: the thread waited outside of all, for memory.
 	CallFault = 0xfffffffe

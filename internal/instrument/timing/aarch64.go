@@ -148,7 +148,7 @@ func (aarch64Timing) reach(t *timer, b *body) bool {
 		total += size
 	}
 	t.Edits = append(t.Edits, edits...)
-	t.far = total > aarch64.ReachBit/2
+	t.place.far = total > aarch64.ReachBit/2
 	return true
 }
 
@@ -336,7 +336,7 @@ func (m aarch64Timing) exit(t *timer, keep regSet, slow string) string {
 	switch {
 	case keep != 0:
 		return push("x16", "x17", unwind) + code + "\tcmp\t" + result + ", 0\n" + pop("x16", "x17", unwind) + "\tb.lt\t" + slow + "\n"
-	case t.far:
+	case t.place.far:
 		near := t.NewLabel()
 		return code + "\ttbz\t" + result + ", " + sign + ", " + near + "\n\tb\t" + slow + "\n" + near + ":\n"
 	}

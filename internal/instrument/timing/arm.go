@@ -11,8 +11,7 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/probe"
 )
 
-// armTiming implements timing for Armv7, in mode trace alone: trace_arm.S documents the code. The modes spike and stacks need
-// a window of 4 GiB of addresses, which a process there does not have.
+// armTiming implements timing for Armv7: trace_arm.S and tree_enter_arm.S document the code.
 //
 // The code of an event preserves all registers, so that no liveness is needed, and has no stubs. A conditional exit, popne
 // {r4, pc}, is replaced as a whole, as it may be the last instruction of an IT block, in which nothing can be inserted:
@@ -113,9 +112,9 @@ func (armTiming) sharesFrame(_ *timer, b *body) bool {
 
 func (armTiming) reach(t *timer, b *body) bool {
 	var edits []probe.Edit
-	t.far = len(b.frags) > 1
+	t.place.far = len(b.frags) > 1
 	for i, f := range b.frags {
-		inserted := []asm.Pad{{At: f.Probe, Size: armTraced}}
+		inserted := []asm.Pad{{At: f.Probe, Size: armTraced}, {At: f.End, Size: armNamed}}
 		add := func(at int) {
 			if at >= f.Label && at <= f.End {
 				inserted = append(inserted, asm.Pad{At: at, Size: armTraced})
@@ -144,7 +143,7 @@ func (armTiming) reach(t *timer, b *body) bool {
 			return false
 		}
 		edits = append(edits, more...)
-		t.far = t.far || size > armNear || !arm.Of(f).Thumb
+		t.place.far = t.place.far || size > armNear || !arm.Of(f).Thumb
 	}
 	t.Edits = append(t.Edits, edits...)
 	return true
@@ -169,12 +168,7 @@ func (armTiming) call(t *timer, at int, argument, routine string) string {
 
 func (m armTiming) record(t *timer, e traceEvent, b *body, _ *stubText) string {
 	what := e.id + "+" + strconv.Itoa(e.kind)
-	address := "\tadr\tr0, " + what + "\n"
-	if t.far {
-		f := t.fragmentAt(e.at)
-		address = arm.Address(f == nil || arm.Of(f).Thumb, "r0", what, t.NewLabel())
-	}
-	return m.call(t, e.at, address, armEvent)
+	return m.call(t, e.at, m.named(t, e.at, what), armEvent)
 }
 
 func (m armTiming) stackMark(t *timer, kind, at int, _ *stubText) string {

@@ -37,6 +37,7 @@ var armExits = []struct{ name, body, want string }{
 	{"tail call through a register under a condition+arm", "cmp r0, #0; bxeq r3; bx lr", RefuseForm},
 	{"loop", ".L1:; subs r0, #1; bne .L1; cbz r0, .L2; .L2:; bx lr", "ENTER subs r0, #1 bne .L1 cbz r0, .L2 EXIT bx lr"},
 	{"no exit", "udf #0", "ENTER udf #0"},
+	{"a label in front of literals+clang", "push {r4, lr}; bl g; b .L1; .L1:; .p2align 2; .LCPI0_0:; .long 5", "ENTER push {r4, lr} bl g b .L1"},
 	{"elsewhere", "b .L99", RefuseElsewhere},
 	{"interrupt+arm", "subs pc, lr, #4", RefuseIndirect},
 	{"outlined", "b OUTLINED_FUNCTION_1", RefuseOutlined},

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/isa/arm"
 )
 
 // Problem: the stamp of a function's entry must be checked wherever the function is left, and nowhere else. A
@@ -100,6 +102,13 @@ func (t *timer) read(b *body) {
 			index[string(l.Name)] = n + l.Block
 			if l.Block >= len(f.Blocks) {
 				index[string(l.Name)] = -1 // no code after it: it is never jumped to
+			}
+		}
+		if t.Unit.Kind == machine.Arm { // labels in front of literals begin no blocks; clang jumps there behind calls that do not return
+			for _, l := range arm.Of(f).Places {
+				if _, ok := index[l.Name]; !ok {
+					index[l.Name] = -1
+				}
 			}
 		}
 		n += len(f.Blocks)

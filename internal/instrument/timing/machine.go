@@ -47,8 +47,8 @@ type timing interface {
 	tailSwitch(t *timer, in *bodyInsn, record func(kind int) string, stub *stubText) string
 }
 
-// measuring is the timing of machines that have all modes. Armv7 has mode trace only.
-type measuring interface {
+// stacking is the timing of machines that have mode stacks.
+type stacking interface {
 	timing
 	// row returns the unwind directives for stubs at an offset after f: they run in the
 	// state of a function's entry.
@@ -56,22 +56,9 @@ type measuring interface {
 
 	// rowEnd returns the directives that undo changes of row that cannot be made twice.
 	rowEnd(t *timer, f *asm.Fragment, at int) string
-
-	// Mode spike.
-	entry(t *timer, live regSet) string
-	exit(t *timer, keep regSet, slow string) string
-	slow(leave string, unwound bool) string
-	flightEntry(t *timer, b *body) (id, entry, stubs string)
-	flightArrive() string
-	// arrive returns the code for an arrival, "" if there is none.
-	arrive(t *timer, a arrival) string
 	// inFrame returns the call of a routine at an offset in a function, beside a call.
 	inFrame(t *timer, routine string, at int) string
-	// tailCall returns code in front of a jump that leaves the function for one that suspends its stack: it calls that, and
-	// the routines around it. It is "" where the jump has to stay.
-	tailCall(t *timer, in *bodyInsn) string
 
-	// Mode stacks.
 	treeEntry(t *timer, live regSet, slot int, id, back string) string
 	treeMiss(t *timer, b *body, live regSet, miss treeStub) string
 	treeExit(t *timer, keep regSet) string
@@ -81,13 +68,28 @@ type measuring interface {
 	treeLeave(t *timer, at, ends int) string
 }
 
-// measuring returns the timing of a machine that has all modes.
+// measuring is the timing of machines whose code of mode spike is in the functions. That of Armv7 calls routines (armcalls.go).
+type measuring interface {
+	stacking
+	entry(t *timer, live regSet) string
+	exit(t *timer, keep regSet, slow string) string
+	slow(leave string, unwound bool) string
+	flightEntry(t *timer, b *body) (id, entry, stubs string)
+	flightArrive() string
+	// arrive returns the code for an arrival, "" if there is none.
+	arrive(t *timer, a arrival) string
+	// tailCall returns code in front of a jump that leaves the function for one that suspends its stack: it calls that, and
+	// the routines around it. It is "" where the jump has to stay.
+	tailCall(t *timer, in *bodyInsn) string
+}
+
+// measuring returns the timing of a machine for mode spike, stacking that for mode stacks.
 func (t *timer) measuring() measuring { return t.on.(measuring) }
+func (t *timer) stacking() stacking   { return t.on.(stacking) }
 
 // Supports reports whether a timed mode supports a machine.
 func Supports(kind machine.Kind, mode prof.Mode) bool {
-	_, all := timings[kind].(measuring)
-	return all || timings[kind] != nil && mode == prof.ModeTrace
+	return timings[kind] != nil && (mode != prof.ModeSpike || kind != machine.Arm)
 }
 
 // timings are the machines that the timed modes support.

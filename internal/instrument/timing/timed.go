@@ -78,7 +78,7 @@ type timer struct {
 	*probe.Rewriter
 	on        timing
 	unwinding bool // unwind directives are in force in the fragment that is being written
-	far       bool // the stubs of the body that is being written are far away
+	place     place
 	clang     bool
 	rust      bool              // rustc wrote it
 	aliases   map[string]string // names that .set gives to others
@@ -95,6 +95,13 @@ type timer struct {
 	switches  bool            // code calls timedSuspends and timedResumes
 	cfa       []cfaChange     // not in mode trace
 	frames    []frame         // of COFF, ascending
+}
+
+// place is where code is being written.
+type place struct {
+	at    int
+	leave string // at an exit: the instruction that leaves
+	far   bool   // the stubs of the body are far away
 }
 
 // Rewrite returns the text of u with the code of a timed mode.
@@ -181,6 +188,10 @@ func (t *timer) hide() {
 		}
 		return
 	}
+	if t.Opts.Mode == prof.ModeStacks && t.Unit.Kind == machine.Arm {
+		t.Tail = append(t.Tail, "\t.hidden\t"+treeEnter+"\n\t.hidden\t"+treeExited+"\n\t.hidden\t"+treeBack+"\n\t.hidden\t"+treeSwitched+"\n\t.hidden\t"+treeLeave+"\n"...)
+		return
+	}
 	if t.Opts.Mode == prof.ModeStacks {
 		t.Tail = append(t.Tail, "\t.hidden\t"+TimedBase+"\n\t.hidden\t"+treeEnter+"\n\t.hidden\t"+treeBack+
 			"\n\t.hidden\t"+timedLocal+"\n\t.hidden\t"+treeBackAt+"\n\t.hidden\t"+treeSwitched+"\n\t.hidden\t"+treeLeave+"\n"...)
@@ -214,6 +225,8 @@ func (t *timer) reason(b *body, why string) string {
 		return RefuseSleds
 	case slices.ContainsFunc(b.frags, t.savesScratch), b.readsR11():
 		return RefuseRegisters
+	case t.Unit.Kind == machine.Arm && t.Opts.Mode != prof.ModeTrace && !armLeaves(b):
+		return RefuseForm
 	case t.Opts.Mode == prof.ModeSpike && b.size() < t.Opts.Small && !b.hasLoop() && !b.mayBlock():
 		return SkipQuick
 	case t.on.sharesFrame(t, b):
@@ -337,7 +350,7 @@ func (t *timer) stubUnwind(f *asm.Fragment, at int, unwound bool) string {
 	if !unwound {
 		return ""
 	}
-	return t.measuring().row(t, f, at)
+	return t.stacking().row(t, f, at)
 }
 
 // fragmentAt returns the fragment that an offset is in, nil if it is in none.

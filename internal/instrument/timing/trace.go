@@ -134,7 +134,7 @@ func (t *timer) depth(routine string, at int) string {
 	if t.Opts.Depth == 0 {
 		return ""
 	}
-	return t.measuring().inFrame(t, routine, at)
+	return t.stacking().inFrame(t, routine, at)
 }
 
 // fragmentOf returns the index of the fragment that an offset is in, -1 if it is in none.

@@ -73,27 +73,27 @@ func (t *timer) treeBody(b *body) {
 	slot := treeSlot(b.name)
 	live := b.live &^ regR11 // functions with r11 live at the entry have been refused
 	t.Insert(b.frags[0].Label, start+":\n")
-	t.unwinding = t.unwinds(b.frags[0])
-	t.Insert(b.frags[0].Probe, t.measuring().treeEntry(t, live, slot, id, back))
+	t.unwinding, t.place.at = t.unwinds(b.frags[0]), b.frags[0].Probe
+	t.Insert(b.frags[0].Probe, t.stacking().treeEntry(t, live, slot, id, back))
 	flags := slot | t.treeFlags()
 	stubs := make([][]byte, len(b.frags))
 	_, unwound := t.stubPlace(b.frags[0].End)
-	stubs[0] = []byte(t.measuring().treeMiss(t, b, live, treeStub{start, id, back, flags, unwound}))
+	stubs[0] = []byte(t.stacking().treeMiss(t, b, live, treeStub{start, id, back, flags, unwound}))
 	for k := range b.exits {
 		e := &b.exits[k]
 		in := &b.insns[e.insn]
-		t.unwinding = t.unwinds(b.frags[in.frag])
+		t.unwinding, t.place.at, t.place.leave = t.unwinds(b.frags[in.frag]), in.at, e.leave
 		if in.effect.tail && e.cond == "" && suspends(in.effect.callee) {
-			t.Insert(in.at, t.measuring().treeTail(t, in, id))
+			t.Insert(in.at, t.stacking().treeTail(t, in, id))
 		}
-		code := t.measuring().treeExit(t, e.keep)
+		code := t.stacking().treeExit(t, e.keep)
 		if e.cond == "" {
 			code += t.leaveCode(in)
 		}
 		stubs[in.frag] = append(stubs[in.frag], t.insertExit(in.at, e, code)...)
 	}
 	for _, a := range t.arrivals(b) {
-		t.Insert(a.at, t.measuring().treeArrive(t, a, id))
+		t.Insert(a.at, t.stacking().treeArrive(t, a, id))
 	}
 	for i := range b.insns {
 		if in := &b.insns[i]; in.flow == asm.FlowCall {
@@ -147,5 +147,5 @@ func (t *timer) leaveCode(in *bodyInsn) string {
 	if !ok {
 		return ""
 	}
-	return t.measuring().treeLeave(t, in.at, ends)
+	return t.stacking().treeLeave(t, in.at, ends)
 }

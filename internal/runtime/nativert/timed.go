@@ -14,7 +14,7 @@ import (
 // slow exit has a return value in vector registers, so none may be used; and
 // the unwinder walks through its frames, so they have tables.
 func TimedFlags(m Machine) []string {
-	if m == Arm { // no vector registers are used anyway, and nothing unwinds
+	if m == Arm { // no vector registers are used anyway, and nothing unwinds through it
 		return append(Flags(m), "-mtp=cp15", "-ftls-model=initial-exec")
 	}
 	return append(slices.DeleteFunc(Flags(m), func(f string) bool {
@@ -24,11 +24,25 @@ func TimedFlags(m Machine) []string {
 
 // timedMembers returns the sources of the timed modes' members of the archive.
 func timedMembers(m Machine) []string {
+	if m == Arm {
+		return armMembers()
+	}
 	out := []string{
 		m.source("timed_exit"), "timed_slow.c", "timed_mark.c", "timed_scope.c", "timed_stack.c", "timed_region.c", "timed_switch.c", m.source("timed_switch"), "timed_usage.c", "timed_wait.c", "timed_clock.c", "timed_family.c", "timed_signal.c", "timed_tsc.c", "timed_stamp.c",
 		"timed_queue.c", "timed_log.c", "timed_table.c", "timed_file.c", "bus.c", "leader.c", "timed_module.c", "timed_words.c", "timed_window.c", "timed_masked_" + string(m) + ".c", "timed_channel.c", "timed_control.c", "timed_frame.c", "timed_open.c", "timed_ask.c", "timed_walk.c", "timed_arrive.c", m.source("timed_arrive"), m.source("timed_depart"), "timed_snapshot.c", "timed_callback.c", "timed_start.c", "timed_preinit.c", "timed_services.S", m.source("tree_enter"), "tree.c", "tree_log.c", "timed_local.c",
 	}
 	return append(out, ownMembers(m)...)
+}
+
+// armMembers is timedMembers for Armv7. Calls have their state in a table there, which also has the stacks: there is neither a
+// window nor an unwinder.
+func armMembers() []string {
+	out := []string{
+		"timed_slow.c", "timed_mark.c", "timed_scope.c", "timed_region.c", "timed_switch.c", "timed_usage.c", "timed_wait.c", "timed_clock.c", "timed_family.c", "timed_signal.c", "timed_tsc.c", "timed_stamp.c",
+		"timed_queue.c", "timed_log.c", "timed_table.c", "timed_file.c", "bus.c", "leader.c", "timed_module.c", "timed_words.c", "timed_channel.c", "timed_control.c", "timed_frame.c", "timed_ask.c", "timed_snapshot.c", "timed_callback.c", "timed_start.c", "timed_preinit.c", Arm.source("tree_enter"), "tree.c", "tree_log.c", "timed_local.c",
+		"timed_calls_arm.c", "timed_judge_arm.c",
+	}
+	return append(out, ownMembers(Arm)...)
 }
 
 // ownMembers returns the sources of members that have no counterpart on other machines.

@@ -38,6 +38,12 @@ func Condition(word string) (base, cond string, ok bool) {
 	return condOf(word, "pop", "ldmia", "ldmfd", "ldmib", "ldmed", "ldmda", "ldmfa", "ldmdb", "ldmea", "ldm", "ldr", "mov", "bx", "b")
 }
 
+// CallCondition splits the mnemonic of a call as Condition does.
+func CallCondition(word string) (base, cond string) {
+	base, cond, _ = condOf(word, "blx", "bl")
+	return base, cond
+}
+
 // Classify is that of asm.Machine.
 func (m Machine) Classify(mnemonic, rest []byte) (asm.Flow, []byte) {
 	word := string(mnemonic)

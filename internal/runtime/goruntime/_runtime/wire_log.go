@@ -4,6 +4,7 @@ package runtime
 
 const (
 	cairnLogCallFault           = 4294967294
+	cairnLogCallsArm            = 4
 	cairnLogCallsGeneric        = 2
 	cairnLogCallsMask           = 7
 	cairnLogCallsOlder          = 0

@@ -78,6 +78,7 @@ enum { HAS_HOST = 1 }; /* a library can load a runtime */
 INLINE i64 resize_file(i64 fd, u64 size) { return sys2(SYS_ftruncate, fd, size); }
 INLINE i64 allocate_file(i64 fd, u64 at, u64 n) { return sys4(SYS_fallocate, fd, 0, at, n); }
 INLINE i64 write_at(i64 fd, const void *data, u64 n, u64 at) { return sys4(SYS_pwrite, fd, data, n, at); }
+INLINE i64 read_at(i64 fd, void *data, u64 n, u64 at) { return sys4(SYS_pread, fd, data, n, at); }
 INLINE i64 read_clock(i64 clock, u64 *time) { return sys2(SYS_clock_gettime, clock, time); }
 INLINE i64 sleep_by(i64 clock, const u64 *time) { return sys4(SYS_clock_nanosleep, clock, 0, time, 0); }
 #endif

@@ -1,14 +1,18 @@
 /* sys.h for Armv7. Words have 32 bits; numbers in files still have 64. */
 
 enum {
-  SYS_exit = 1, SYS_read = 3, SYS_write = 4, SYS_close = 6, SYS_getpid = 20, SYS_munmap = 91, SYS_setpriority = 97, SYS_clone = 120,
-  SYS_sched_setscheduler = 156, SYS_sched_yield = 158, SYS_prctl = 172, SYS_rt_sigaction = 174,
-  SYS_rt_sigprocmask = 175, SYS_pwrite = 181, SYS_getcwd = 183, SYS_getrlimit = 191 /* of words */, SYS_mmap = 192 /* its offset is in pages */,
-  SYS_ftruncate = 194, SYS_fstat = 197 /* both of 64 bits */, SYS_getuid = 199, SYS_getgid = 200, SYS_geteuid = 201, SYS_getegid = 202,
-  SYS_getdents64 = 217, SYS_madvise = 220, SYS_fcntl = 221, SYS_gettid = 224, SYS_futex = 240,
-  SYS_exit_group = 248, SYS_clock_gettime = 263, SYS_clock_nanosleep = 265 /* both of words */, SYS_tgkill = 268,
-  SYS_openat = 322, SYS_mkdirat = 323, SYS_unlinkat = 328, SYS_linkat = 330,
-  SYS_readlinkat = 332, SYS_fallocate = 352, SYS_process_vm_readv = 376, SYS_renameat2 = 382, SYS_close_range = 436
+  SYS_exit = 1, SYS_read = 3, SYS_write = 4, SYS_close = 6, SYS_lseek = 19, SYS_getpid = 20, SYS_getppid = 64, SYS_setrlimit = 75,
+  SYS_getrusage = 77 /* of words */, SYS_munmap = 91, SYS_fchmod = 94, SYS_setpriority = 97, SYS_clone = 120, SYS_mprotect = 125,
+  SYS_sched_setscheduler = 156, SYS_sched_yield = 158, SYS_mremap = 163, SYS_prctl = 172, SYS_rt_sigaction = 174,
+  SYS_rt_sigprocmask = 175, SYS_pread = 180, SYS_pwrite = 181, SYS_getcwd = 183, SYS_getrlimit = 191 /* of words */, SYS_mmap = 192 /* its offset is in pages */,
+  SYS_ftruncate = 194, SYS_fstat = 197 /* all of 64 bits */, SYS_getuid = 199, SYS_getgid = 200, SYS_geteuid = 201, SYS_getegid = 202,
+  SYS_getdents64 = 217, SYS_mincore = 219, SYS_madvise = 220, SYS_fcntl = 221, SYS_gettid = 224, SYS_futex = 240,
+  SYS_exit_group = 248, SYS_timer_create = 257, SYS_timer_settime = 258, SYS_timer_delete = 261,
+  SYS_clock_gettime = 263, SYS_clock_nanosleep = 265 /* times are words, here and above */, SYS_tgkill = 268,
+  SYS_socket = 281, SYS_bind = 282, SYS_connect = 283, SYS_listen = 284, SYS_getsockname = 286, SYS_getpeername = 287, SYS_sendto = 290,
+  SYS_getsockopt = 295, SYS_openat = 322, SYS_mkdirat = 323, SYS_fstatat = 327, SYS_unlinkat = 328, SYS_linkat = 330,
+  SYS_readlinkat = 332, SYS_faccessat = 334, SYS_ppoll = 336, SYS_unshare = 337, SYS_set_robust_list = 338, SYS_get_robust_list = 339, SYS_fallocate = 352, SYS_accept4 = 366,
+  SYS_process_vm_readv = 376, SYS_renameat2 = 382, SYS_memfd_create = 385, SYS_close_range = 436
 };
 
 /* Register r7 holds the number of the system call. In the Thumb state it may be the frame pointer
@@ -107,8 +111,32 @@ INLINE sword write_at(sword fd, const void *data, uword n, u64 at) {
   return sys6(SYS_pwrite, fd, (sword)data, (sword)n, 0, (sword)at, (sword)(at >> 32));
 }
 
-/* struct stat: the indices of the inode and of the size in words of 8 bytes. */
-enum { STAT_WORDS = 13, STAT_INODE = 12, STAT_SIZE = 6 };
+INLINE sword read_at(sword fd, void *data, uword n, u64 at) {
+  return sys6(SYS_pread, fd, (sword)data, (sword)n, 0, (sword)at, (sword)(at >> 32));
+}
+
+/* struct stat: the indices of the inode and of the size in words of 8 bytes, and of the mode in words of 4 bytes. */
+enum { STAT_WORDS = 13, STAT_INODE = 12, STAT_SIZE = 6, STAT_MODE_4 = 4 };
+INLINE u64 links_of(const u64 *stat) { return stat[2] >> 32; }
+INLINE sword stat_link(const char *path, u32 *stat) {
+  return sys4(SYS_fstatat, AT_FDCWD, path, stat, 0x100 /* AT_SYMLINK_NOFOLLOW */);
+}
+
+/* wait_for waits up to ms milliseconds until one of n files is ready. */
+INLINE sword wait_for(void *files, uword n, u64 ms) {
+  u32 ts[2] = {(u32)ms / 1000, (u32)ms % 1000 * 1000000};
+  return sys5(SYS_ppoll, files, n, ts, 0, 0);
+}
+
+/* copy_readable copies memory if all of it can be read. It is for emulators, which have neither process_vm_readv
+ * nor the program's addresses in /proc/self/mem: another thread may unmap the memory in between. */
+static __attribute__((noinline, unused)) int copy_readable(void *to, const void *from, uword n) {
+  uword first = (uword)from & ~4095ul, last = ((uword)from + n - 1) & ~4095ul;
+  for (uword at = first; n && at <= last; at += 4096)
+    if (sys3(SYS_faccessat, AT_FDCWD, at < (uword)from ? (uword)from : at, 0) == -14 /* EFAULT */) return 0;
+  copy(to, from, n);
+  return 1;
+}
 
 /* ---- time ---- */
 
@@ -200,16 +228,32 @@ INLINE void pause_briefly(void) { __asm__ volatile("yield" ::: "memory"); }
 #define NOT_STARTED ((void *)0)
 enum { HAS_HOST = 0 };
 
+/* muldiv is a * b / c, which fits 64 bits. */
+static __attribute__((unused)) u64 muldiv(u64 a, u64 b, u64 c) {
+  u64 middle = (a >> 32) * (u32)b + ((u64)(u32)a * (u32)b >> 32), other = (u64)(u32)a * (b >> 32) + (u32)middle;
+  u64 low = a * b, high = (a >> 32) * (b >> 32) + (middle >> 32) + (other >> 32);
+  if (!high) return low / c;
+  for (int i = 0; i < 64; i++) {
+    u64 carry = high >> 63;
+    high = high << 1 | low >> 63;
+    low <<= 1;
+    if (carry || high >= c) high -= c, low |= 1;
+  }
+  return low;
+}
+
 /* Compilers copy, clear and divide by calls of a C library and of libgcc; these are redirected to
  * timed_memory_arm.S. */
 #define COMPILERS_CALLS                                                                                        \
   __asm__(".hidden __cairn_memcpy, __cairn_memset, __cairn_memzero, __cairn_fill, __cairn_divide, __cairn_divide_long\n" \
+          ".hidden __cairn_divide_signed, __cairn_divide_signed_long, __cairn_shift_left, __cairn_shift_right\n"            \
           ".set memcpy, __cairn_memcpy\n.set memset, __cairn_memset\n"                                         \
           ".set __aeabi_memcpy, __cairn_memcpy\n.set __aeabi_memcpy4, __cairn_memcpy\n.set __aeabi_memcpy8, __cairn_memcpy\n" \
           ".set __aeabi_memclr, __cairn_memzero\n.set __aeabi_memclr4, __cairn_memzero\n.set __aeabi_memclr8, __cairn_memzero\n" \
           ".set __aeabi_memset, __cairn_fill\n.set __aeabi_memset4, __cairn_fill\n.set __aeabi_memset8, __cairn_fill\n" \
           ".set __aeabi_uidiv, __cairn_divide\n.set __aeabi_uidivmod, __cairn_divide\n"                        \
-          ".set __aeabi_uldivmod, __cairn_divide_long\n");
+          ".set __aeabi_uldivmod, __cairn_divide_long\n.set __aeabi_idiv, __cairn_divide_signed\n"                  \
+          ".set __aeabi_ldivmod, __cairn_divide_signed_long\n.set __aeabi_llsl, __cairn_shift_left\n.set __aeabi_llsr, __cairn_shift_right\n");
 
 /* nonce returns a different number each time, made of the kernel's clock, since programs cannot read
  * a counter of the processor, and of an address. */
@@ -218,3 +262,6 @@ INLINE u64 nonce(void) {
   sys2(SYS_clock_gettime, 1, (sword)now);
   return ((u64)now[0] << 30 ^ now[1]) + ((u64)(uword)__builtin_frame_address(0) << 24);
 }
+
+/* The machine's part of the runtime of the timed modes. */
+#define TIMED_MACHINE "timed_arm.h"

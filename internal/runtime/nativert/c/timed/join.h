@@ -28,6 +28,10 @@ static void not_loaded(void) {
   char message[sizeof CAIRN_HOST_PATH + 128], *end = put(message, "cairn: nothing is recorded, as the runtime cannot be loaded (--shared-runtime): ");
   end = put(put(end, __cairn_host_path), "\n");
   __cairn_print(message, (u64)(end - message));
+#elif __arm__
+  static const char message[] =
+      "cairn: an instrumented library runs without recording: for Armv7 the executable has to be built with cairn as well, in the same mode\n";
+  __cairn_print(message, sizeof message - 1);
 #else
   static const char message[] =
       "cairn: an instrumented library runs without recording, as its runtime cannot be loaded: the program needs /proc and "

@@ -120,7 +120,7 @@ struct time_state {
   u32 slot;            /* index of the process in it */
   i64 seccomp;         /* seccomp mode at the start */
   u32 tid;             /* of its thread */
-  u64 robust_head[3], robust_node;
+  uword robust_head[3], robust_node;
   struct clock own CACHE_LINE; /* used without a family */
   u64 cpu CACHE_LINE;          /* written by the clock's thread */
   u8 stack[THREAD_STACK] CACHE_LINE;

@@ -14,7 +14,7 @@ RAISER_NAMES(RAISER)
 
 INLINE void raisers_start(struct process *p) {
   u64 functions[RAISERS];
-#define PUT(n, name) functions[n] = (u64)raiser_##n;
+#define PUT(n, name) functions[n] = (uword)raiser_##n;
   RAISER_NAMES(PUT)
 #undef PUT
   __cairn_add_raisers(p, functions);

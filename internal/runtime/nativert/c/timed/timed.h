@@ -57,9 +57,11 @@
  * "no entry seen". ALIVE is on another page, which is zeroed in any child. */
 enum { CLOCK = -64, LOW = -60, TREE_CLOCK = -48, EXACT_LOW = -40, PENDING = -32, ALIVE = -64 - PAGE_SIZE };
 _Static_assert(sizeof(struct member) <= PAGE_SIZE - 64, "it is in front of the words");
-#define TREE_RUNNING (1ul << 50) /* base of the tree's clock; see tree.h */
+#define TREE_RUNNING (1ull << 50) /* base of the tree's clock; see tree.h */
 #define word(p, at) ((u32 *)((p)->base + (at)))
+#if !__arm__ /* which has no window: see timed_arm.h */
 #define slot(p, sp) ((p)->base + ((u32)(sp) & (p)->mask))
+#endif
 
 #if __ANDROID__ /* each module has one, of which they take the first that was made: see slot.h */
 #define SHARED HIDDEN
@@ -101,13 +103,14 @@ struct local {
   union {
     struct flight_at flight;
     struct node *node; /* current one of mode stacks */
+    u32 innermost;     /* on Armv7 in mode spike: the stack pointer of the innermost call at its entry, 0: none */
   };
   struct thread *thread; /* its state, see timed_slow.c; 0: not made yet */
 };
 #endif
 extern u64 __cairn_local HIDDEN;
 extern u8 __cairn_plain HIDDEN; /* this module records nothing: __cairn_local is an address, see plain.h */
-#define own_local() ((struct local *)((__cairn_plain ? 0 : thread_pointer()) + __cairn_local))
+#define own_local() ((struct local *)(uword)((__cairn_plain ? 0 : thread_pointer()) + __cairn_local))
 /* own_local returns the distance in an executable; 0 in a library. */
 HIDDEN u64 __cairn_own_local(void);
 
@@ -429,8 +432,6 @@ HIDDEN u32 __cairn_scopes(struct process *p, struct thread *t, u64 sp, u64 e, st
 HIDDEN void __cairn_scope_names(struct thread *t, u64 number, u64 sp);
 HIDDEN void __cairn_numbered_text(u64 number, u32 kind, u64 sp, u64 pc, const char *text, u64 len);
 
-#ifdef TIMED_MACHINE /* Armv7 has mode trace only */
 #include TIMED_MACHINE
-#endif
 
 #endif

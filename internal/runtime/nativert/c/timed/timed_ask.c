@@ -5,7 +5,7 @@
 
 /* ask lets the writer look at all threads at once, and waits until it has, for some ms at most. */
 void __cairn_open_ask(struct process *p, u32 longest) {
-  u64 ts[2] = {0, MS};
+  uword ts[2] = {0, MS};
   u32 asked = add(&p->open.asked, 1) + 1;
   store(&p->open.wanted, 1);
   __cairn_wake(p);

@@ -85,12 +85,13 @@ void __cairn_callback_leave(struct process *p, u64 start, u64 end) {
   struct spikes *s = load(&p->spikes);
   if (!s) return;
   i32 tid = load(&s->tid);
-  if ((u64)load(&s->told) - start < end - start) store(&s->told, 0);
-  if (!tid || (u64)s->code - start >= end - start) return;
+  if ((uword)load(&s->told) - start < end - start) store(&s->told, 0);
+  if (!tid || (uword)s->code - start >= end - start) return;
   __cairn_callback_end(p);
   store(&s->leaves, 1);
   __cairn_callback_desert(p);
-  for (u64 until = __cairn_now(p) + SECOND, ts[2] = {0, MS}; __cairn_now(p) < until && sys3(SYS_tgkill, p->pid, tid, 0) >= 0;)
+  uword ts[2] = {0, MS};
+  for (u64 until = __cairn_now(p) + SECOND; __cairn_now(p) < until && sys3(SYS_tgkill, p->pid, tid, 0) >= 0;)
     sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
   store(&p->spikes, 0);
 }
@@ -99,7 +100,8 @@ void __cairn_callback_leave(struct process *p, u64 start, u64 end) {
 void __cairn_callback_end(struct process *p) {
   struct spikes *s = load(&p->spikes);
   if (!s || (i32)sys0(SYS_gettid) == load(&s->tid)) return;
-  for (u64 end = __cairn_now(p) + SECOND, ts[2] = {0, 10 * MS}; __cairn_now(p) < end;) {
+  uword ts[2] = {0, 10 * MS};
+  for (u64 end = __cairn_now(p) + SECOND; __cairn_now(p) < end;) {
     u32 done = load(&s->done);
     if (load(&s->tail) == load(&s->ready)) return;
     sys4(SYS_futex, &s->done, FUTEX_WAIT, done, ts);

@@ -10,7 +10,7 @@
 
 u64 __cairn_now(struct process *p) {
   u64 ts[2];
-  if (!p->gettime || p->gettime(MONOTONIC, ts)) sys2(SYS_clock_gettime, MONOTONIC, ts);
+  if (!p->gettime || p->gettime(MONOTONIC, ts)) read_clock(MONOTONIC, ts);
   return ts[0] * SECOND + ts[1];
 }
 
@@ -243,7 +243,7 @@ static void still_wake(struct process *p, struct still *s, u64 now) {
 /* cpu reads a processor time clock; NONE if there is none. */
 u64 __cairn_cpu(i64 clock) {
   u64 ts[2] = {0, 0};
-  if (sys2(SYS_clock_gettime, clock, ts) < 0) return NONE;
+  if (read_clock(clock, ts) < 0) return NONE;
   return ts[0] * SECOND + ts[1];
 }
 
@@ -264,7 +264,7 @@ static u64 run_delay(void) {
 
 /* switches returns the number of context switches of the process (0) or of this thread (1). */
 u64 __cairn_switches(int who) {
-  u64 r[18];
+  uword r[18];
   clear(r, sizeof r);
   sys2(SYS_getrusage, who, r);
   return r[16] + r[17];
@@ -342,7 +342,7 @@ static void lead(struct process *p, struct idleness *idle, struct still *still) 
     seen = looked;
     if (p->time.family) __cairn_family_look(p, n);
     if (load(word(p, PENDING))) __cairn_wake(p);
-    u64 ts[2] = {k->pace / SECOND, k->pace % SECOND};
+    uword ts[2] = {k->pace / SECOND, k->pace % SECOND};
     still_sleep(still, n, k->pace);
     __cairn_rest(p, sys4(SYS_futex, &k->wakeups, FUTEX_SHARED_WAIT, seen, ts), k->pace);
     still_wake(p, still, __cairn_now(p));

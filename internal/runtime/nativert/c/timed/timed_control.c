@@ -28,7 +28,7 @@ struct address {
 /* own_files gives the thread an empty table of open files. */
 static int own_files(void) {
   if (leave_files()) return 1;
-  u64 limit[2] = {0, 0};
+  uword limit[2] = {0, 0};
   if (sys1(SYS_unshare, 0x400 /* CLONE_FILES */) < 0) return 0;
   sys2(SYS_getrlimit, 7 /* RLIMIT_NOFILE */, limit);
   for (u64 fd = 0; fd < least(limit[0], 1 << 16); fd++) sys1(SYS_close, fd);
@@ -137,7 +137,7 @@ static i64 open_socket(struct process *p) {
  * does not wait for a client that does not read. */
 static void answer(i64 fd, const char *text, u64 n) {
   while (n) {
-    i64 r = sys6(SYS_sendto, fd, (i64)text, (i64)n, MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
+    i64 r = sys6(SYS_sendto, fd, (sword)text, (sword)n, MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
     if (r == -EINTR) continue;
     if (r <= 0) return;
     text += r, n -= (u64)r;
@@ -205,7 +205,7 @@ static void serve(struct process *p, i64 fd, char *line, u64 n) {
 /* is_ours reports whether a client is the user that the process runs as. */
 static int is_ours(i64 fd) {
   u32 cred[3] = {0, ~0u, 0}, size = sizeof cred;
-  i64 r = sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (i64)cred, (i64)&size, 0);
+  i64 r = sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (sword)cred, (sword)&size, 0);
   return r >= 0 && cred[1] == (u32)sys0(SYS_geteuid);
 }
 
@@ -326,7 +326,7 @@ void __cairn_reload_start(struct process *p) {
   } else if (sys4(SYS_rt_sigaction, p->control.signal, 0, &a, 8) < 0 || a.handler) {
     __cairn_misread("reload", ": the signal is in use; ignored");
   } else {
-    a.handler = (u64)on_reload;
+    a.handler = (uword)on_reload;
     a.flags = SA_RESTORER | 0x18000000; /* SA_ONSTACK | SA_RESTART */
     a.restorer = (u64)restorer;
     a.mask = 0;

@@ -79,7 +79,7 @@ static int enter(struct process *p, struct clock *k) {
   if (!FAMILIES) return 0;
   struct member *m = claim(p, k);
   if (!m) return 0;
-  if (failed(sys6(SYS_mremap, (i64)m, 0, PAGE_SIZE, REMAP_HERE, (i64)p->time.member, 0))) {
+  if (failed(sys6(SYS_mremap, (sword)m, 0, PAGE_SIZE, REMAP_HERE, (sword)p->time.member, 0))) {
     store(&m->pid, 0);
     return 0;
   }
@@ -127,7 +127,7 @@ static int shares_namespaces(struct process *p, i32 parent) {
 static int private_clock(struct process *p, struct clock *was) {
   u8 *words = p->base - PAGE_SIZE;
   if (was != &p->time.own) {
-    if (failed(sys6(SYS_mmap, (i64)words, PAGE_SIZE, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0))) return 0;
+    if (failed(sys6(SYS_mmap, (sword)words, PAGE_SIZE, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0))) return 0;
     copy_clock(&p->time.own, was);
     p->time.clock = &p->time.own;
   }
@@ -162,10 +162,10 @@ void __cairn_family_join(struct process *p) {
   struct member *m = p->time.member;
   if (!FAMILIES) return;
   p->time.tid = (u32)sys0(SYS_gettid);
-  p->time.robust_head[0] = (u64)&p->time.robust_node;
-  p->time.robust_head[1] = (u64)&m->tid - (u64)&p->time.robust_node;
+  p->time.robust_head[0] = (uword)&p->time.robust_node;
+  p->time.robust_head[1] = (uword)&m->tid - (uword)&p->time.robust_node;
   p->time.robust_head[2] = 0;
-  p->time.robust_node = (u64)&p->time.robust_head;
+  p->time.robust_node = (uword)&p->time.robust_head;
   store(&m->tid, p->time.tid);
   sys2(SYS_set_robust_list, &p->time.robust_head, sizeof p->time.robust_head);
   store(&m->joined, 1);
@@ -176,7 +176,7 @@ int __cairn_leads(struct process *p) {
 }
 
 /* wake_member wakes the thread of a process. It may wake others, which sleep again. */
-static void wake_member(struct clock *k, u32 i) { sys6(SYS_futex, (i64)&k->leader, FUTEX_WAKE_BITSET, NEVER, 0, 0, 1l << i % 32); }
+static void wake_member(struct clock *k, u32 i) { sys6(SYS_futex, (sword)&k->leader, FUTEX_WAKE_BITSET, NEVER, 0, 0, 1l << i % 32); }
 
 /* family_leave wakes the thread if it is a follower. */
 void __cairn_family_leave(struct process *p) {
@@ -186,7 +186,7 @@ void __cairn_family_leave(struct process *p) {
 /* become_leader makes this thread the leader in place of the old one. */
 static int become_leader(struct process *p, u32 was) {
   struct clock *k = p->time.clock;
-  store(&p->time.robust_head[2], (u64)&k->leader - p->time.robust_head[1]);
+  store(&p->time.robust_head[2], (uword)&k->leader - p->time.robust_head[1]);
   int others = was & TID_MASK;
   store(&k->led_since, __cairn_now(p));
   store(&k->leader_idle, 0);
@@ -222,10 +222,10 @@ int __cairn_family_wait(struct process *p) {
     return become_leader(p, seen);
   store(&p->time.robust_head[2], 0);
   u64 until = busy ? now + most(2 * m->period, m->threshold / 2) : next_check(p, now);
-  u64 ts[2] = {until / SECOND, until % SECOND};
+  uword ts[2] = {until / SECOND, until % SECOND};
   p->time.cpu = __cairn_cpu(THREAD_CPU);
   store(&p->time.member->at_work, 0);
-  i64 r = sys6(SYS_futex, (i64)&k->leader, FUTEX_WAIT_BITSET, seen, (i64)ts, 0, 1l << p->time.slot % 32);
+  i64 r = sys6(SYS_futex, (sword)&k->leader, FUTEX_WAIT_BITSET, seen, (sword)ts, 0, 1l << p->time.slot % 32);
   __cairn_rest(p, r, until - now);
   store(&p->time.member->at_work, 1);
   return 0;

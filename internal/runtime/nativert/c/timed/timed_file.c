@@ -40,11 +40,11 @@ void __cairn_file_look(struct process *p) {
 static i64 room(i32 fd, u32 n) {
   u64 at = (u64)(n + 1) * LOG_CHUNK_SIZE;
   if (!fits(at + LOG_CHUNK_SIZE)) return -EFBIG;
-  i64 err = sys4(SYS_fallocate, fd, 0, at, LOG_CHUNK_SIZE);
+  i64 err = allocate_file(fd, at, LOG_CHUNK_SIZE);
   if (err != -EOPNOTSUPP) return err;
   u64 zero = 0;
   for (u64 end = at + LOG_CHUNK_SIZE; at < end; at += 512) /* at least one block */
-    if (sys4(SYS_pwrite, fd, &zero, sizeof zero, at) != sizeof zero) return -ENOSPC;
+    if (write_at(fd, &zero, sizeof zero, at) != sizeof zero) return -ENOSPC;
   return 0;
 }
 
@@ -57,11 +57,11 @@ static u8 *new_chunk(struct process *p, u32 kind, u64 time) {
   u8 *c = 0;
   if (err >= 0) {
     c = (u8 *)map(0, LOG_CHUNK_SIZE, PROT_RW, MAP_SHARED, f->fd, (u64)(n + 1) * LOG_CHUNK_SIZE);
-    if (failed(c)) err = (i64)c;
+    if (failed(c)) err = (sword)c;
   }
   if (err >= 0) {
     __cairn_bus_add(c, LOG_CHUNK_SIZE);
-    __cairn_file_reached(p, (n + 2ul) * LOG_CHUNK_SIZE);
+    __cairn_file_reached(p, (n + 2ull) * LOG_CHUNK_SIZE);
   }
   if (err < 0) {
     print_error("no room for the log", err);
@@ -201,9 +201,9 @@ i64 __cairn_file_grow(struct process *p, u32 n, u8 **at, u32 *number) {
   u64 size = (u64)n * LOG_CHUNK_SIZE;
   if (!__cairn_file_own(p)) return -EBADF;
   u8 *m = (u8 *)map(0, size + LOG_CHUNK_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (failed(m)) return (i64)m;
+  if (failed(m)) return (sword)m;
   *number = add(&p->log.file.chunks, n);
-  *at = (u8 *)(((u64)m + LOG_CHUNK_SIZE - 1) & ~(LOG_CHUNK_SIZE - 1ul));
+  *at = (u8 *)(((uword)m + LOG_CHUNK_SIZE - 1) & ~(LOG_CHUNK_SIZE - 1ul));
   i64 err = map(*at, size, PROT_RW, MAP_SHARED | MAP_FIXED, p->log.file.fd, (u64)(*number + 1) * LOG_CHUNK_SIZE);
   if (failed(err)) return err;
   __cairn_bus_add(*at, size);
@@ -262,7 +262,7 @@ void __cairn_file_header(struct process *p) {
   u8 h[LOG_HEADER_SIZE] = {0};
   if (p->log.file.failed || !__cairn_file_own(p)) return;
   put_header(p, h);
-  sys4(SYS_pwrite, p->log.file.fd, h, sizeof h, 0);
+  write_at(p->log.file.fd, h, sizeof h, 0);
 }
 
 /* chunk maps a chunk of another kind, which stays mapped. Any thread may call it. */

@@ -48,11 +48,11 @@ struct process *__cairn_process SHARED;
 __thread struct local __cairn_locals HIDDEN = {
 #ifdef CAIRN_TREES
     .node = &__cairn_tree_none,
-#else
+#elif !__arm__
     .flight = {.position = FLIGHT_NONE},
 #endif
 };
 
-u64 __cairn_own_local(void) { return (u64)&__cairn_locals - thread_pointer(); }
+u64 __cairn_own_local(void) { return (uword)&__cairn_locals - thread_pointer(); }
 
 #endif

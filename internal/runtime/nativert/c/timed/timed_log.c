@@ -253,7 +253,8 @@ static void free_ended(struct process *p) {
 /* flush waits, for two seconds at most, until the log has all records found so far. */
 void __cairn_flush(struct process *p) {
   u32 want = add(&p->log.flush_want, 1) + 1;
-  u64 end = __cairn_now(p) + 2ul * SECOND, ts[2] = {0, 10 * MS};
+  u64 end = __cairn_now(p) + 2ul * SECOND;
+  uword ts[2] = {0, 10 * MS};
   __cairn_wake(p);
   while ((i32)(load(&p->log.flush_done) - want) < 0 && __cairn_now(p) < end)
     sys4(SYS_futex, &p->log.flush_done, FUTEX_WAIT, load(&p->log.flush_done), ts);
@@ -310,7 +311,7 @@ static void leave(struct process *p) {
 static void rest(struct process *p, u32 wake, u64 sleep) {
   u64 part = p->stacks.write ? least(sleep, 10 * MS) : sleep;
   for (u64 slept = 0; slept < sleep && load(&p->log.wake) == wake; slept += part) {
-    u64 ts[2] = {part / SECOND, part % SECOND};
+    uword ts[2] = {part / SECOND, part % SECOND};
     __cairn_rest(p, sys4(SYS_futex, &p->log.wake, FUTEX_WAIT, wake, ts), part);
     if (load(word(p, PENDING))) {
       store(word(p, PENDING), 0);

@@ -82,4 +82,63 @@
         pop     {r4, r5, r6, pc}
         .size   __cairn_divide_long, . - __cairn_divide_long
 
+        FUNCTION __cairn_divide_signed  @ r0 / r1: the quotient in r0
+        push    {r4, lr}
+        asr     r2, r0, #31
+        asr     r3, r1, #31
+        eor     r0, r0, r2
+        subs    r0, r0, r2
+        eor     r1, r1, r3
+        subs    r1, r1, r3
+        eor     r4, r2, r3
+        bl      __cairn_divide
+        eor     r0, r0, r4
+        subs    r0, r0, r4
+        pop     {r4, pc}
+        .size   __cairn_divide_signed, . - __cairn_divide_signed
+
+        .macro  SIGNED low, high, sign  @ negates a number of two registers if the sign is -1
+        eor     \low, \low, \sign
+        eor     \high, \high, \sign
+        subs    \low, \low, \sign
+        sbc     \high, \high, \sign
+        .endm
+
+        FUNCTION __cairn_divide_signed_long     @ as __cairn_divide_long; the remainder has the sign of the dividend
+        push    {r4, r5, r6, lr}
+        asr     r4, r1, #31
+        asr     r5, r3, #31
+        SIGNED  r0, r1, r4
+        SIGNED  r2, r3, r5
+        eor     r5, r5, r4
+        bl      __cairn_divide_long
+        SIGNED  r0, r1, r5
+        SIGNED  r2, r3, r4
+        pop     {r4, r5, r6, pc}
+        .size   __cairn_divide_signed_long, . - __cairn_divide_signed_long
+
+        FUNCTION __cairn_shift_left     @ r0, r1 << r2: shifts by a register are 0 from 32 to 255
+        lsl     r1, r1, r2
+        rsb     r3, r2, #32
+        lsr     ip, r0, r3
+        orr     r1, r1, ip
+        sub     r3, r2, #32
+        lsl     ip, r0, r3
+        orr     r1, r1, ip
+        lsl     r0, r0, r2
+        bx      lr
+        .size   __cairn_shift_left, . - __cairn_shift_left
+
+        FUNCTION __cairn_shift_right    @ r0, r1 >> r2
+        lsr     r0, r0, r2
+        rsb     r3, r2, #32
+        lsl     ip, r1, r3
+        orr     r0, r0, ip
+        sub     r3, r2, #32
+        lsr     ip, r1, r3
+        orr     r0, r0, ip
+        lsr     r1, r1, r2
+        bx      lr
+        .size   __cairn_shift_right, . - __cairn_shift_right
+
         PROPERTIES

@@ -9,10 +9,13 @@ enum { MAX_PHDRS = 64, ENOENT = 2, ENOSYS = 38 };
 
 /* __cairn_peek copies memory that may be unmapped at any moment. Emulators lack the system call for that. */
 int __cairn_peek(struct process *p, u64 at, void *to, u64 n) {
-  u64 local[2] = {(u64)to, n}, remote[2] = {at, n};
-  i64 got = sys6(SYS_process_vm_readv, (i32)sys0(SYS_gettid), (i64)local, 1, (i64)remote, 1, 0), fd;
+  uword local[2] = {(uword)to, n}, remote[2] = {at, n};
+  i64 got = sys6(SYS_process_vm_readv, (i32)sys0(SYS_gettid), (sword)local, 1, (sword)remote, 1, 0), fd;
+#if __arm__
+  if (got == -ENOSYS) return copy_readable(to, (const void *)(uword)at, n);
+#endif
   if (got != -ENOSYS || (fd = open_file("/proc/self/mem", O_RDONLY | O_CLOEXEC, 0)) < 0) return got == (i64)n;
-  got = sys4(SYS_pread, fd, to, n, at);
+  got = read_at(fd, to, n, at);
   sys1(SYS_close, fd);
   return got == (i64)n;
 }
@@ -166,7 +169,8 @@ static u64 soname(struct process *p, u64 start, char *to, u64 room) {
   enum { PT_DYNAMIC = 2, DT_STRTAB = 5, DT_SONAME = 14, ENTRIES = 256 };
   struct ehdr e;
   struct phdr ph[MAX_PHDRS];
-  u64 bias = NONE, at = 0, entry[2] = {1}, table = 0, name = 0;
+  u64 bias = NONE, at = 0, table = 0, name = 0;
+  uword entry[2] = {1};
   *to = 0;
   if (!__cairn_peek(p, start, &e, sizeof e) || e.phnum > MAX_PHDRS || !__cairn_peek(p, start + e.phoff, ph, e.phnum * sizeof ph[0])) return 0;
   for (u32 i = 0; i < e.phnum; i++)

@@ -20,7 +20,8 @@ enum { SKIP = 0xffff /* in place of a type: the rest of the ring is not used */,
 static void await(struct process *p) {
   if (p->log.file.failed || !p->dir[0] || __atomic_exchange_n(&p->queue.awaited, 1, __ATOMIC_RELAXED)) return;
   u32 want = add(&p->log.flush_want, 1) + 1;
-  u64 end = __cairn_now(p) + AWAIT, ts[2] = {0, 10 * MS};
+  u64 end = __cairn_now(p) + AWAIT;
+  uword ts[2] = {0, 10 * MS};
   __cairn_wake(p);
   while ((i32)(load(&p->log.flush_done) - want) < 0 && !load(&p->log.file.begun) && !p->log.file.failed && __cairn_now(p) < end)
     sys4(SYS_futex, &p->log.flush_done, FUTEX_WAIT, load(&p->log.flush_done), ts);

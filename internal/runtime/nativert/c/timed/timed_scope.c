@@ -44,14 +44,14 @@ void __cairn_settle(struct thread *t, u64 frame) {
   for (; t->notes; t->notes--) {
     const struct annotation *n = &t->note[t->notes - 1];
     u64 of = n->flags & NOTE_SCOPE ? n->frame : n->sp;
-    if (of > frame || (of == frame && (!(n->flags & NOTE_SCOPE) || n->caller == *(u64 *)frame))) return;
+    if (of > frame || (of == frame && (!(n->flags & NOTE_SCOPE) || n->caller == *(uword *)(uword)frame))) return;
   }
 }
 
 /* begin opens a scope in the function with that CFA. If there is no room it stays closed, and its
  * time belongs to the enclosing scope. */
 void __cairn_scope_begin(struct scope *s, u64 cfa, const char *name) {
-  u64 here = (u64)__builtin_dwarf_cfa(), sp = cfa - ENTRY_BELOW_CFA;
+  u64 here = (uword)__builtin_dwarf_cfa(), sp = cfa - ENTRY_BELOW_CFA;
   s->sp = 0, s->frame = sp;
   struct thread *t = self();
   if (!t) return;
@@ -70,11 +70,11 @@ void __cairn_scope_begin(struct scope *s, u64 cfa, const char *name) {
   n->at = NONE;
   n->own = n->children = 0;
   n->flags = NOTE_SCOPE;
-  n->pc = (u64)__builtin_return_address(0);
+  n->pc = (uword)__builtin_return_address(0);
   n->name = name;
   n->scope = s;
   n->frame = s->frame;
-  n->caller = *(u64 *)s->frame;
+  n->caller = *(uword *)(uword)s->frame;
   struct process *p = __cairn_state;
   __cairn_stamp(p, sp);
 }
@@ -86,7 +86,7 @@ u64 __cairn_scope_end(struct scope *s) {
   if (!t) return 0;
   u64 number = 0;
   if (__cairn_is_long(p, s->sp)) {
-    number = __cairn_leave((u64)__builtin_return_address(0), s->sp, s->frame, 0);
+    number = __cairn_leave((uword)__builtin_return_address(0), s->sp, s->frame, 0);
     __cairn_unstamp(p, s->sp);
   }
   drop(t, s->sp + 1);
@@ -116,7 +116,7 @@ void __cairn_scope_text(const struct scope *s, u64 number, const char *text, u64
   t->busy_since = __cairn_now(__cairn_state);
   t->busy = 1;
   barrier();
-  __cairn_numbered_text(number, kind, sp, (u64)__builtin_return_address(0), text, len);
+  __cairn_numbered_text(number, kind, sp, (uword)__builtin_return_address(0), text, len);
   barrier();
   t->busy = 0;
 }

@@ -31,7 +31,8 @@ static int is_ours(i32 number) {
  * already. A program that resets all signals, as many do before exec, receives some more until its
  * timers are deleted: so the default action must be to ignore the signal. */
 void __cairn_signal_start(struct process *p) {
-  struct action a = {0}, ours = {on_signal, SA_SIGINFO | SA_RESTORER | SA_ONSTACK | SA_RESTART, __cairn_restore, NONE};
+  struct action a = {0}, ours = {on_signal, SA_SIGINFO | SA_RESTORER | SA_ONSTACK | SA_RESTART, __cairn_restore, {0}};
+  for (u32 i = 0; i < sizeof ours.mask / sizeof(uword); i++) ours.mask[i] = ~(uword)0;
   clear(p->signal.timer, sizeof p->signal.timer);
   clear(p->signal.own, sizeof p->signal.own);
   p->signal.round = p->signal.signalled = p->signal.blocked = p->signal.owned = 0;
@@ -72,7 +73,7 @@ static int blocks(i32 tid, i32 number) {
 /* ---- timers ---- */
 
 static void set_timer(i32 id, u64 period) {
-  u64 spec[4] = {period / SECOND, period % SECOND, period / SECOND, period % SECOND};
+  uword spec[4] = {period / SECOND, period % SECOND, period / SECOND, period % SECOND};
   sys4(SYS_timer_settime, id, 0, spec, 0);
 }
 
@@ -90,7 +91,7 @@ static void give(struct process *p, i32 tid) {
   if (!free || !__atomic_compare_exchange_n(&free->tid, &nobody, tid, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
   free->round = load(&p->signal.round) + 1;
   struct {
-    u64 value;
+    uword value;
     i32 number, notify, tid, pad[11];
   } event = {0, number, SIGEV_THREAD_ID, tid, {0}};
   if (sys3(SYS_timer_create, MONOTONIC, &event, &id) < 0) {

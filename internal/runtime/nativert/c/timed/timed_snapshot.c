@@ -33,7 +33,7 @@ static u64 take_snapshot(struct process *p, struct thread *t, u64 site, u64 cfa)
 /* snapshot takes one for the function with that CFA and waits until the log has it. No call is
  * charged for that time. It returns its number, or 0. */
 u64 __cairn_snapshot(u64 cfa) {
-  u64 site = (u64)__builtin_return_address(0), number = 0;
+  u64 site = (uword)__builtin_return_address(0), number = 0;
   struct process *p = __cairn_state;
   if (!p || p->off || p->set.quiet || !load(word(p, ALIVE))) return 0;
   struct thread *t = __cairn_thread(p);

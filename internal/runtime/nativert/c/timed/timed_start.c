@@ -2,11 +2,12 @@
  * the end. */
 
 #include "tree.h"
+#include "elf.h"
 
 /* Before the start they are invalid addresses: code that runs too early faults at its first access,
  * wherever the program is loaded. */
-u8 *__cairn_base = (u8 *)(1ul << 63);
-u64 __cairn_local = 1ul << 63;
+u8 *__cairn_base = NOT_STARTED;
+u64 __cairn_local = (uword)NOT_STARTED;
 u8 __cairn_plain;
 struct process *__cairn_state;
 
@@ -17,28 +18,34 @@ HIDDEN const u8 __cairn_link_with_cairn_cc_timed = 0;
 
 struct symbol {
   u32 name;
+#if __SIZEOF_POINTER__ == 4
+  u32 value, size;
+#endif
   u8 info, other;
   u16 section;
+#if __SIZEOF_POINTER__ == 8
   u64 value, size;
+#endif
 };
 
 /* find_gettime finds clock_gettime in the vDSO: a system call takes ten times as long. */
 static void find_gettime(struct process *p) {
   i64 at = auxiliary(AT_SYSINFO_EHDR);
   if (at <= 0) return;
-  const u8 *e = (const u8 *)at, *ph = e + *(u64 *)(e + 32);
-  u64 bias = (u64)at, strings = 0, symbols = 0;
-  const u64 *dynamic = 0;
-  for (u32 n = *(u16 *)(e + 56); n--; ph += 56) {
-    if (*(u32 *)ph == 1) bias = (u64)at + *(u64 *)(ph + 8) - *(u64 *)(ph + 16);
-    if (*(u32 *)ph == 2) dynamic = (const u64 *)(at + *(u64 *)(ph + 8));
+  const struct ehdr *e = (const struct ehdr *)(uword)at;
+  const struct phdr *ph = (const struct phdr *)((const u8 *)e + e->phoff);
+  uword bias = (uword)at, strings = 0, symbols = 0;
+  const uword *dynamic = 0;
+  for (u32 n = e->phnum; n--; ph++) {
+    if (ph->type == 1) bias = (uword)at + ph->offset - ph->vaddr;
+    if (ph->type == 2) dynamic = (const uword *)((uword)at + ph->offset);
   }
   for (; dynamic && dynamic[0]; dynamic += 2) {
     if (dynamic[0] == 5) strings = bias + dynamic[1];
     if (dynamic[0] == 6) symbols = bias + dynamic[1];
   }
   if (!symbols || strings <= symbols) return;
-  for (const struct symbol *s = (const struct symbol *)symbols; (u64)(s + 1) <= strings; s++) {
+  for (const struct symbol *s = (const struct symbol *)symbols; (uword)(s + 1) <= strings; s++) {
     const char *name = (const char *)strings + s->name, *want = VDSO_CLOCK;
     while (*want && *name == *want) name++, want++;
     if (!*want && !*name) p->gettime = (int (*)(int, u64 *))(bias + s->value);
@@ -99,8 +106,8 @@ static void configure(struct process *p, char **envp) {
 /* spawn starts a thread without the C library, so that it does not keep the process alive, and
  * works before main. */
 i64 __cairn_spawn(void (*f)(struct process *), struct process *p, u8 *stack) {
-  u64 *sp = (u64 *)(stack + THREAD_STACK) - 2;
-  sp[0] = (u64)f, sp[1] = (u64)p;
+  uword *sp = (uword *)(stack + THREAD_STACK) - 2;
+  sp[0] = (uword)f, sp[1] = (uword)p;
   add(&p->signal.spawning, 1);
   i64 r = start_thread(sp);
   if (r > 0) store(&p->signal.own[add(&p->signal.owned, 1) % OWN_THREADS], (i32)r);
@@ -113,7 +120,7 @@ i64 __cairn_spawn(void (*f)(struct process *), struct process *p, u8 *stack) {
  * with filters that forbid futex are not attached to. */
 void __cairn_rest(struct process *p, i64 r, u64 ns) {
   enum { EAGAIN = 11, ETIMEDOUT = 110 };
-  u64 ts[2] = {ns / SECOND, ns % SECOND};
+  uword ts[2] = {ns / SECOND, ns % SECOND};
   if (r >= 0 || r == -EAGAIN || r == -EINTR || r == -ETIMEDOUT) return;
   r = sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
   if (r < 0 && r != -EINTR) r = wait_for(0, 0, most(ns / MS, 1));
@@ -217,7 +224,7 @@ static struct process *new_process(char **e) {
   p->xsave_mask = vectors_to_keep();
   __cairn_regions_start(p);
   p->started.mono = __cairn_now(p);
-  sys2(SYS_clock_gettime, REALTIME, ts);
+  read_clock(REALTIME, ts);
   p->started.real = ts[0] * SECOND + ts[1];
   p->started.tsc = ticks();
   p->origin = p->time.clock->last_tick = p->time.member->since = p->started.mono;
@@ -268,7 +275,7 @@ static struct process *idle(struct local *here) {
   p->mask = 0;
   here->node = &__cairn_tree_none;
 #endif
-  __cairn_local = (u64)here - (__cairn_plain ? 0 : thread_pointer());
+  __cairn_local = (uword)here - (__cairn_plain ? 0 : thread_pointer());
   __cairn_state = p;
   store(&__cairn_base, p->base);
   return p;
@@ -282,7 +289,7 @@ static struct process *join(char **envp, int *first) {
   struct process *mine = 0, *p, **link = states();
   *first = 0;
   if ((p = find(&link))) return p;
-  if (!__cairn_guest_load()) return 0;
+  if ((!HAS_HOST && !__cairn_own_local()) || !__cairn_guest_load()) return 0;
   link = states();
   if ((p = find(&link))) return p;
   for (;;) {
@@ -302,7 +309,7 @@ static struct process *join(char **envp, int *first) {
 void __cairn_add_base(struct process *p, const void *at) {
   for (u32 i = 0; i < BASES; i++) {
     u64 none = 0;
-    if (!__atomic_compare_exchange_n(&p->base_word[i], &none, (u64)at, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) continue;
+    if (!__atomic_compare_exchange_n(&p->base_word[i], &none, (uword)at, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) continue;
     for (u32 n = load(&p->bases); n <= i && !__atomic_compare_exchange_n(&p->bases, &n, i + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);) {
     }
     return;
@@ -319,6 +326,10 @@ HIDDEN void __cairn_timed_start(int argc, char **argv, char **envp) {
   int first;
   struct process *before = early, *p = join(envp, &first);
   early = 0;
+  if (!p && !HAS_HOST) {
+    not_loaded(); /* and its code runs without a state */
+    return;
+  }
   if (!p) {
     run_plain();
     if (before) __cairn_window_free(before);
@@ -330,9 +341,11 @@ HIDDEN void __cairn_timed_start(int argc, char **argv, char **envp) {
   __cairn_local = p->local;
   __cairn_state = p;
   __cairn_arrivals_start(p);
+#if !__arm__
   __cairn_arrival_base = p->base;
   __cairn_arrival_mask = p->mask;
   __cairn_arrival_exact = p->kind == KIND_EXACT;
+#endif
   channels_start(p);
 #ifdef CAIRN_FLIGHT
   __cairn_flight_start(p, first);
@@ -360,7 +373,7 @@ static void exits(void *none) {
 /* Handlers of fork are registered when the C library is initialized. */
 static void late_start(int argc, char **argv, char **envp) {
   __cairn_timed_start(argc, argv, envp);
-  if (__cairn_plain || __cairn_state->base_word[0] != (u64)&__cairn_base) return;
+  if (__cairn_plain || !__cairn_state || __cairn_state->base_word[0] != (uword)&__cairn_base) return;
   if (__cxa_atexit) __cxa_atexit(exits, 0, 0);
 #if GLIBC
   if (__register_atfork) __register_atfork(0, 0, forked, 0);

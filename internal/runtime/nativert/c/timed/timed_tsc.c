@@ -30,7 +30,7 @@ static struct moment read_clocks(struct process *p, int tries) {
  * measurements old. */
 static void measure(struct process *p, struct moment from, struct moment to) {
   u64 ticks = to.tsc - from.tsc, ns = to.ns - from.ns;
-  if ((i64)ticks <= 0 || (i64)ns <= 0 || ns > 1ul << 40 || ticks > 1ul << 44) return;
+  if ((i64)ticks <= 0 || (i64)ns <= 0 || ns > 1ull << 40 || ticks > 1ull << 44) return;
   struct rate *r = &p->exact.rates[(p->exact.number + 1) % RATES];
   r->hz = most(muldiv(ticks, SECOND, ns), 1000000);
   r->error = least(muldiv(least(from.width + to.width, ticks), SECOND, ticks) + DRIFT, SECOND / 2);
@@ -80,7 +80,7 @@ void __cairn_exact_interval(struct process *p, u64 stamp, u64 e, u64 *t0, u64 *t
     add(&p->count.backwards, 1);
     return;
   }
-  if (now.tsc - stamp > 1ul << 60) return;
+  if (now.tsc - stamp > 1ull << 60) return;
   u64 least_ns = muldiv(now.tsc - stamp, SECOND, r->hz), most_ns = muldiv(now.tsc + now.width - stamp, SECOND, r->hz);
   *t1 = least(e, less(now.ns, less(least_ns, muldiv(least_ns, r->error, SECOND) + 1)));
   *t0 = least(*t1, less(now.ns, most_ns + muldiv(most_ns, r->error, SECOND) + 1));
@@ -91,7 +91,8 @@ void __cairn_exact_interval(struct process *p, u64 stamp, u64 e, u64 *t0, u64 *t
 void __cairn_exact_thread(struct process *p) {
   u64 next = 0;
   for (u64 nap = MS;; nap = least(2 * nap, LONGEST_NAP)) {
-    u64 ts[2] = {0, nap}, cpu[2] = {0, 0};
+    uword ts[2] = {0, nap};
+    u64 cpu[2] = {0, 0};
     __cairn_rest(p, sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0), nap);
     u64 now = __cairn_now(p);
     store(&p->time.clock->last_tick, now);

@@ -98,7 +98,7 @@ static i64 read_call(struct usage *u, struct sampled *s, char *b, u64 room) {
       }
       s->file = (i32)fd + 1;
     }
-    n = sys4(SYS_pread, s->file - 1, b, room, 0);
+    n = read_at(s->file - 1, b, room, 0);
     if (n < 0 || !u->own_files) close_file(s);
   }
   return n;
@@ -158,7 +158,7 @@ static void tell(struct process *p, struct sampled *s, u64 now, int waits, u64 s
 static void sample(struct process *p, struct usage *u, struct sampled *s, u64 now) {
   u64 ts[2], n = s->n;
   /* The id of a thread's processor time clock is made of the thread's id. */
-  if (sys2(SYS_clock_gettime, (i64)(i32)(~(u32)s->tid << 3 | 6), ts) < 0) {
+  if (read_clock((i64)(i32)(~(u32)s->tid << 3 | 6), ts) < 0) {
     close_file(s);
     store(&s->tid, 0);
     u->count--;
@@ -257,10 +257,11 @@ static void keep(struct process *p, struct thread *t, const struct reading *now)
 
 /* read_now reads the kernel's counts for this thread. */
 static struct reading read_now(u64 e) {
-  u64 r[18], ts[2] = {0, 0};
+  uword r[18];
+  u64 ts[2] = {0, 0};
   clear(r, sizeof r);
   sys2(SYS_getrusage, 1, r);
-  sys2(SYS_clock_gettime, THREAD_CPU, ts);
+  read_clock(THREAD_CPU, ts);
   return (struct reading){e, ts[0] * SECOND + ts[1], {(u32)r[8], (u32)r[9], (u32)r[16], (u32)r[17]}};
 }
 

@@ -44,7 +44,8 @@ int __cairn_is_filtered(void) {
   return !mode || number_of(mode);
 }
 
-#ifdef __aarch64__
+#ifdef __arm__
+#elif __aarch64__
 enum { SYS_getsockname = 204, SYS_getpeername = 205 };
 #else
 enum { SYS_getsockname = 51, SYS_getpeername = 52 };
@@ -126,8 +127,8 @@ static i64 arguments(i32 tid, u64 *arg) {
 
 /* peek copies memory, and returns how much of it there was. Emulators lack the system call for that. */
 static u64 peek(struct process *p, u64 at, void *to, u64 n) {
-  u64 local[2] = {(u64)to, n}, remote[2] = {at, n};
-  i64 got = sys6(SYS_process_vm_readv, p->pid, (i64)local, 1, (i64)remote, 1, 0);
+  uword local[2] = {(uword)to, n}, remote[2] = {at, n};
+  i64 got = sys6(SYS_process_vm_readv, p->pid, (sword)local, 1, (sword)remote, 1, 0);
   if (got == -ENOSYS) return __cairn_peek(p, at, to, n) ? n : 0;
   return got > 0 ? (u64)got : 0;
 }

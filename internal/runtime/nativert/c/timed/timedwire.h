@@ -1,5 +1,6 @@
 /* The constants of package format/tracelog/wire, of which TestHeaders makes this file. */
 #define LOG_CALL_FAULT 0xfffffffeu
+#define LOG_CALLS_ARM 4u
 #define LOG_CALLS_GENERIC 2u
 #define LOG_CALLS_MASK 7u
 #define LOG_CALLS_OLDER 0u

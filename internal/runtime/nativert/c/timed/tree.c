@@ -94,11 +94,11 @@ static struct node *place(struct trees *s, struct tree *t) {
     struct block *b = 0;
     if (old % BLOCK == 0 || old % BLOCK + NODE > BLOCK) {
       if (!(b = new_block(s, t))) return 0;
-      at = (u64)b + NODE;
+      at = (uword)b + NODE;
     }
     if (!__atomic_compare_exchange_n(&t->position, &old, at + NODE, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) continue;
     if (b) append(t, b);
-    return (struct node *)at;
+    return (struct node *)(uword)at;
   }
 }
 
@@ -126,7 +126,7 @@ static struct tree *make_tree(struct trees *s, i32 owner) {
   struct tree *t = b->tree = &b->own;
   t->last = b;
   t->owner = owner;
-  t->position = (u64)b + 2 * NODE;
+  t->position = (uword)b + 2 * NODE;
   init(s, root_of(t), 0, TREE_ROOT, 0, 0);
   return t;
 }
@@ -212,7 +212,7 @@ static struct node *new_tree(struct process *p, struct trees *s) {
 struct node *__cairn_tree_child(const u8 *code) {
   struct node *parent = current_node(), *n;
   struct trees *s = trees_of(__cairn_state);
-  u64 function = (u64)code;
+  u64 function = (uword)code;
   u32 behind = 0, flags = code[-1];
   if (!s) return &sink; /* there is no room at all: the node is never read */
   if (parent->function == TREE_NONE) parent = new_tree(__cairn_state, s);
@@ -227,14 +227,23 @@ struct node *__cairn_tree_child(const u8 *code) {
   return n;
 }
 
+/* forget_call removes the node from the state of its call, which others would find there on Armv7. */
+static void forget_call(struct node *n) {
+#if __arm__
+  struct node **at = (struct node **)slot(__cairn_state, n->sp);
+  if (*at == n) *at = 0;
+#endif
+}
+
 /* leave_to makes m the current node. Nodes below it were left without an exit. */
 static void leave_to(struct node *m) {
   u64 c = clock_word(__cairn_state);
-  for (struct node *n = current_node(); n != m; n = n->parent)
-    if (n->time < 0) {
-      n->time += (i64)c;
-      n->unwound++;
-    }
+  for (struct node *n = current_node(); n != m; n = n->parent) {
+    forget_call(n);
+    if (n->time >= 0) continue;
+    n->time += (i64)c;
+    n->unwound++;
+  }
   set_node(m);
 }
 

@@ -24,6 +24,9 @@
 #define reserve_nodes(size) map(0, size, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
 #define may_have_nodes(p) ((p)->mask && (p)->stacks.write) /* not if all calls share one slot; or in another mode */
 #define log_time(p) ((p)->time.clock->last_tick)
+#if __arm__
+#define TREES_MOST (1ull << 28)
+#endif
 #define begin_file(p) __cairn_begin(p)
 #define write_modules(p, more) ((more) || (p)->modules.stale ? __cairn_modules(p) : (void)0)
 #endif
@@ -64,7 +67,11 @@ enum { TREE_SUSPENDED = 256, TREE_FLAGS = TREE_SUSPENDED - 1 };
 /* A tree consists of blocks of a page: a header in place of the first node, then nodes. The first
  * node of the first block is the root. */
 enum { BLOCK = 4096, NODE = sizeof(struct node) };
+#if __arm__
+_Static_assert(__builtin_offsetof(struct node, sp) == 40 && __builtin_offsetof(struct node, slot) == 56 && __builtin_offsetof(struct node, stamp) == 104 && __builtin_offsetof(struct node, flags) == 124, "as tree_enter_arm.S has it");
+#else
 _Static_assert(NODE == 192 && __builtin_offsetof(struct node, stamp) == 160, "as inserted code has it");
+#endif
 
 struct tree {
   struct tree *next;
@@ -128,16 +135,16 @@ enum { TREE_GONE_SHIFT = 48 };
 enum { TREE_TABLE = 8192 };
 extern struct node *__cairn_tree_table[TREE_TABLE] HIDDEN;
 #define tree_place(parent, function) \
-  ((u32)(((u64)(parent) * (u64)-1640531535 + (function) * (u64)-2048144777) >> 16) & (TREE_TABLE - 1))
+  ((u32)(((uword)(parent) * (u64)-1640531535 + (function) * (u64)-2048144777) >> 16) & (TREE_TABLE - 1))
 
-INLINE struct block *block_of(void *node) { return (struct block *)((u64)node & -(u64)BLOCK); }
+INLINE struct block *block_of(void *node) { return (struct block *)((uword)node & -(uword)BLOCK); }
 INLINE struct node *root_of(struct tree *t) { return (struct node *)((u8 *)block_of(t) + NODE); }
 
 /* next_node returns the node after n in a tree, 0 if there is none. */
 INLINE struct node *next_node(struct node *n) {
   do {
     struct block *b = block_of(n);
-    if (++n, (u64)n + NODE > (u64)b + BLOCK) {
+    if (++n, (uword)n + NODE > (uword)b + BLOCK) {
       if (!(b = load(&b->next))) return 0;
       n = (struct node *)((u8 *)b + NODE);
     }
