@@ -325,7 +325,7 @@ func (f *InstrumentFlags) instrumented(ctx context.Context, in *invocation, p pl
 	if p.linker != "" {
 		cmd.Linker, cmd.LTO = "lld", true
 		env = append(env, ltoEnv(p.linker))
-	} else if cmd.Links && (cmd.GC || cmd.Shared || p.tc.Object == asm.COFF) && len(p.tc.MSVC) == 0 {
+	} else if cmd.Links && (cmd.GC || cmd.Shared || cmd.LTO || p.tc.Object == asm.COFF) && len(p.tc.MSVC) == 0 {
 		if l := c.Linker(ctx, cmd); l.Err == nil {
 			cmd.Linker = l.word()
 		}

@@ -287,6 +287,7 @@ func (l *ltoLinker) linkThin(ctx context.Context, line *driver.LinkerLine, clang
 		}
 		args = append(args, buffer)
 	}
+	args = l.lastFirst(line, args)
 	var env []string
 	if line.Value("thinlto-cache-dir") != "" {
 		dir := filepath.Join(l.root, "thinlto-cache")

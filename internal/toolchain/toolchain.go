@@ -113,6 +113,9 @@ func prepare(ctx context.Context, c Compiler, opts ShimOptions, target []string)
 		tc.MSVC, err = readProper(dir)
 		return tc, err
 	}
+	for _, o := range opts.lastObjects(c.Family) {
+		tc.Last = append(tc.Last, filepath.Join(dir, o.Name))
+	}
 	if opts.Runtime != "" {
 		return tc, placeRuntime(dir, opts.Runtime)
 	}
@@ -432,6 +435,9 @@ func buildRuntime(ctx context.Context, tmp string, src sources, c Compiler, opts
 		return err
 	}
 	members = append(members, names(objects)...)
+	if err := build.addLast(ctx, tmp); err != nil {
+		return err
+	}
 	if opts.Mode.Timed() {
 		objects = nativert.TimedObjects(target, opts.Options)
 		if opts.Mode == prof.ModeTrace {

@@ -34,9 +34,11 @@ const (
 
 // contractMode is a column of the table.
 type contractMode struct {
-	name  string
-	flags string   // of cairn cc, after --mode
-	env   []string // of the program
+	name     string
+	flags    string   // of cairn cc, after --mode
+	compiler string   // and its options, "" for gcc
+	tools    []string // that it needs besides gcc
+	env      []string // of the program
 	// holds says what is in the files that a program left in a directory: kept,
 	// part, lost, or what is wrong with them.
 	holds func(t *testing.T, c *contractCell) string
@@ -120,11 +122,11 @@ func (plain *contractPrograms) hold(t *testing.T, programs *contractPrograms, m 
 		t.Skip("needs root")
 	}
 	c := contractCell{situation: s, programs: programs}
-	want, _ := s.run(t, plain.build(t, "", s), nil)
+	want, _ := s.run(t, plain.build(t, nil, s), nil)
 	if strings.HasPrefix(want.stdout, "skip: ") {
 		t.Skip(strings.TrimSpace(want.stdout))
 	}
-	if c.program = programs.build(t, m.flags, s); c.program == "" {
+	if c.program = programs.build(t, m, s); c.program == "" {
 		return rejected
 	}
 	for late := 0; ; late++ {
@@ -247,7 +249,7 @@ func (p *contractPrograms) mapOf(t *testing.T, program string) *prof.Module {
 
 // build compiles the program of a situation, once. It returns "" if cairn cc
 // refuses that.
-func (p *contractPrograms) build(t *testing.T, mode string, s *situation) string {
+func (p *contractPrograms) build(t *testing.T, m *contractMode, s *situation) string {
 	t.Helper()
 	mustHave(t, "gcc")
 	source := s.source
@@ -266,12 +268,19 @@ func (p *contractPrograms) build(t *testing.T, mode string, s *situation) string
 case $flags in *-static*|*-nostdlib*) ;; *) "$@" -O1 -w -fPIC -shared -DLIBRARY -o $lib ${src%/*}/contract.c;; esac
 "$@" -O1 -w -pthread -DGUEST_LIBRARY="\"$lib\"" $flags -o $out $src`
 	args := []string{"-c", sh, "sh", filepath.Join("testdata", source), program, library, s.flags}
-	if mode != "" {
-		args = append(append(args, cairn, "cc", "--strict", "--mode"), strings.Fields(mode)...)
+	compiler := []string{"gcc"}
+	if m != nil {
+		args = append(append(args, cairn, "cc", "--strict", "--mode"), strings.Fields(m.flags)...)
+		if m.compiler != "" {
+			compiler = strings.Fields(m.compiler)
+		}
+		for _, tool := range m.tools {
+			mustHave(t, tool)
+		}
 	}
-	out, err := command(t, "sh", append(args, "gcc")...).CombinedOutput()
+	out, err := command(t, "sh", append(args, compiler...)...).CombinedOutput()
 	switch {
-	case err != nil && mode != "" && bytes.HasPrefix(out, []byte("cairn: ")):
+	case err != nil && m != nil && bytes.HasPrefix(out, []byte("cairn: ")):
 		program = ""
 	case err != nil:
 		t.Fatalf("building: %v\n%s", err, out)

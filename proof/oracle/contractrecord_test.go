@@ -19,7 +19,9 @@ func recordModes() (modes []contractMode) {
 	}
 	return append(modes,
 		contractMode{name: "full, at exit", flags: "full", env: []string{"CAIRN_CONTINUOUS=0"}, holds: heldRecords},
-		contractMode{name: "full, shared", flags: "full --shared-runtime " + filepath.Join(workDir, "runtime"), holds: heldRecords})
+		contractMode{name: "full, shared", flags: "full --shared-runtime " + filepath.Join(workDir, "runtime"), holds: heldRecords},
+		contractMode{name: "full, thin LTO", flags: "full", compiler: "clang-22 -flto=thin -fuse-ld=lld", tools: []string{"clang-22", "ld.lld-22"}, holds: heldRecords},
+		contractMode{name: "full, LTO by mold", flags: "full", compiler: "gcc -flto -fuse-ld=mold", tools: []string{"mold"}, holds: heldRecords})
 }
 
 // heldRecords compares the sum of all raw files with what the program did.

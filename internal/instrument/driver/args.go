@@ -23,6 +23,7 @@ type Toolchain struct {
 	Trace   bool       // with Timed: the code is that of mode trace
 	Marks   bool       // with Timed: the marks of cairn.h are on, as the runtime has what they call
 	Object  asm.Object // format of what the driver makes; of others than ELF, Archive is an object
+	Last    []string   // objects that make the records fill whole pages, for links with others behind the archive
 	Apart   []string   // options that keep what has the same code apart, of those that ApartOptions returns
 }
 
@@ -197,6 +198,11 @@ func (c *Command) linkerArgs(tc Toolchain) []string {
 	if c.LTO {
 		// The objects that need the runtime are created after the linker has searched the archives.
 		out = append(out, "-Wl,-u,"+tc.Needed())
+	}
+	if c.Linker == "mold" && c.Family == GCC { // its code of bitcode is behind all objects
+		for _, path := range tc.Last {
+			out = append(out, "-Xlinker", "-plugin-opt=-pass-through="+path)
+		}
 	}
 	if tc.Timed {
 		out = append(out, c.timedLink(tc)...)

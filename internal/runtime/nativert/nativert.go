@@ -92,10 +92,36 @@ func Header() []byte {
 // member, so that a program links only what its mode uses. defaultDir is where raw
 // files go while CAIRN_DIR is unset; "" means that none are written.
 func Objects(m Machine, defaultDir string) []Object {
-	return append(
-		firstObjects(m), Object{"single.o", []string{"single.c"}}, Object{"rt.o", []string{runtimeDir(defaultDir), "rt.c"}},
-		Object{"order.o", []string{m.source("order")}},
-	)
+	return slices.Concat(firstObjects(m), []Object{
+		{"single.o", []string{"single.c"}},
+		{"rt.o", []string{runtimeDir(defaultDir), "rt.c"}},
+		{"order.o", []string{m.source("order")}},
+	}, pageEnds)
+}
+
+// pageEnds make the sections of records and of the order buffer fill whole pages.
+var pageEnds = []Object{
+	{"page_end.o", []string{pageEnd}},
+	{"order_end.o", []string{"-DCAIRN_ORDER=1", pageEnd}},
+}
+
+const pageEnd = "page_end.S"
+
+// LastObjects are objects that do so in links whose linker does not place the archive's last: one for the records, and,
+// if order is set, one for the order buffer. With reversed, the linker reverses the order of the parts of a section.
+func LastObjects(order, reversed bool) []Object {
+	flags := []string{"-DCAIRN_LAST=1"}
+	if reversed {
+		flags = append(flags, "-DCAIRN_REVERSED=1")
+	}
+	var out []Object
+	for _, o := range pageEnds {
+		out = append(out, Object{"last_" + o.Name, slices.Concat(flags, o.Args)})
+	}
+	if !order {
+		return out[:1]
+	}
+	return out
 }
 
 func runtimeDir(defaultDir string) string { return "-DCAIRN_DEFAULT_DIR=" + strconv.Quote(defaultDir) }
@@ -124,9 +150,10 @@ const mapped = "-DCAIRN_MAPPED=1"
 // MappedObjects is Objects for programs that map the runtime from the file of that path
 // when they start. The file is an Image of size bytes, and must be of this version of cairn.
 func MappedObjects(m Machine, path string, size int) []Object {
-	return append(firstObjects(m, mapped),
-		Object{"mapped.o", []string{"-DCAIRN_RUNTIME=" + strconv.Quote(path), "-DCAIRN_RUNTIME_SIZE=" + strconv.Itoa(size), m.source("mapped")}},
-		Object{"order_mapped.o", []string{mapped, m.source("order")}})
+	return slices.Concat(firstObjects(m, mapped), []Object{
+		{"mapped.o", []string{"-DCAIRN_RUNTIME=" + strconv.Quote(path), "-DCAIRN_RUNTIME_SIZE=" + strconv.Itoa(size), m.source("mapped")}},
+		{"order_mapped.o", []string{mapped, m.source("order")}},
+	}, pageEnds)
 }
 
 // Image returns the object from which such a file is made, by a link with ImageLinkFlags. The

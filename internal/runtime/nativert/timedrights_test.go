@@ -32,7 +32,7 @@ int main(void) { return ran++; }
 	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	runTool(t, dir, "gcc", "-Wl,--build-id", "-o", program, source, "rt.o")
+	runTool(t, dir, "gcc", "-Wl,--build-id", "-o", program, source, "rt.o", "page_end.o")
 	testRights(t, program)
 }
 

@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NOINLINE __attribute__((noipa))
+#define NOINLINE __attribute__((noinline, noipa))
 
 #ifdef LIBRARY
 static int calls_of_library;

@@ -1,5 +1,5 @@
 // A program without a C library, of which TestContract has one row.
-#define NOINLINE __attribute__((noipa))
+#define NOINLINE __attribute__((noinline, noipa))
 static volatile int sink;
 
 NOINLINE void work(int n) { sink += n; }

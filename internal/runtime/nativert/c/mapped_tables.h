@@ -1,8 +1,8 @@
 /* The data of mapped_MACHINE.S: what its code and the image need, and the constructor and destructor that call it. */
 
-        .reloc  mapped_start, NOTHING, .Lcairn_page_end
+        .reloc  mapped_start, NOTHING, __cairn_raw_end
         .reloc  mapped_start, NOTHING, .Lcairn_calls
-        .hidden __start_cairn_raw, __stop_cairn_raw, __ehdr_start, __cairn_order_table, __dso_handle
+        .hidden __start_cairn_raw, __stop_cairn_raw, __cairn_raw_used, __cairn_raw_end, __ehdr_start, __cairn_order_table, __dso_handle
         .weak   __ehdr_start, __cairn_order_table, __dso_handle
 
 /* Table of addresses, relative to this place: see enter in rt_mapped.h. */
@@ -13,23 +13,21 @@ table:
         .long   __stop_cairn_raw - table
         .long   __cairn_order - table
         .long   __cairn_room - table
+        .long   __cairn_raw_used - table
 #if !__x86_64__
         .long   names - table
         .long   names + WORD - table
         .long   names + 2 * WORD - table
         .long   names + 3 * WORD - table
-#if __aarch64__
-        .long   raw_used - table
-#endif
 #elif __has_include(<gnu/libc-version.h>)
-        .long   dl_iterate_phdr@GOTPCREL + 16
-        .long   __register_atfork@GOTPCREL + 20
-        .long   __libc_single_threaded@GOTPCREL + 24
+        .long   dl_iterate_phdr@GOTPCREL + 20
+        .long   __register_atfork@GOTPCREL + 24
+        .long   __libc_single_threaded@GOTPCREL + 28
 #else
-        .long   dl_iterate_phdr@GOTPCREL + 16
-        .long   pthread_atfork@GOTPCREL + 20
-        .long   pthread_create@GOTPCREL + 24
-        .long   environ@GOTPCREL + 28
+        .long   dl_iterate_phdr@GOTPCREL + 20
+        .long   pthread_atfork@GOTPCREL + 24
+        .long   pthread_create@GOTPCREL + 28
+        .long   environ@GOTPCREL + 32
 #endif
         .globl  __cairn_link_with_cairn_cc
         .hidden __cairn_link_with_cairn_cc
@@ -72,15 +70,6 @@ __cairn_order:
         .hidden __cairn_room
 __cairn_room:
         .skip   CAIRN_RAW_HEAD_ROOM
-
-/* See ROUND_UP. */
-#if __aarch64__
-        .section CAIRN_RAW_SECTION, "aw", %nobits, unique, 1
-raw_used:
-#endif
-        .section CAIRN_RAW_SECTION, "aw", %nobits
-        .balign PAGE
-.Lcairn_page_end:
 
 /* See rt.c. */
         .section .note.cairn, "a", %note

@@ -1,6 +1,6 @@
 /* The data of order_MACHINE.S. */
 
-        .hidden __start_cairn_raw, __start_cairn_order, __stop_cairn_order, __cairn_next
+        .hidden __start_cairn_raw, __start_cairn_order, __stop_cairn_order, __cairn_order_used, __cairn_order_end, __cairn_next
 
 #if CAIRN_MAPPED
 /* Table of addresses for a runtime that is a file: see attach in rt_mapped.h. */
@@ -13,21 +13,12 @@ __cairn_order_table:
         .long   __stop_cairn_order - __cairn_order_table
         .long   __cairn_next - __cairn_order_table
         .long   __cairn_ring - __cairn_order_table
-#if __aarch64__
         .long   __cairn_order_used - __cairn_order_table
-#endif
         .text
 #endif
 
-/* The buffer fills whole pages, as the records do: see ROUND_UP. */
-        .reloc  __cairn_first_order, NOTHING, .Lcairn_order_end
-        .section CAIRN_ORDER_SECTION, "aw", %nobits, unique, 1
-        .globl  __cairn_order_used
-        .hidden __cairn_order_used
-__cairn_order_used:
-        .section CAIRN_ORDER_SECTION, "aw", %nobits
-        .balign PAGE
-.Lcairn_order_end:
+/* The buffer fills whole pages, as the records do. */
+        .reloc  __cairn_first_order, NOTHING, __cairn_order_end
 
 /* Objects that request a buffer size store the number of slots here. */
         .section .rodata.cairn, "a", %progbits

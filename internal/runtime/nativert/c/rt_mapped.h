@@ -35,11 +35,12 @@ static void attach(const i32 *table, const struct ehdr *header, const i32 *order
   raw_stop = at + table[1];
   module.order = (u32 *)(at + table[2]);
   module.room = at + table[3];
-  module.iterate = *(void **)(at + table[4]);
-  module.atfork = *(void **)(at + table[5]);
-  module.threads = *(void **)(at + table[6]);
+  raw_used = at + table[4];
+  module.iterate = *(void **)(at + table[5]);
+  module.atfork = *(void **)(at + table[6]);
+  module.threads = *(void **)(at + table[7]);
 #if !GLIBC
-  module.environment = *(void **)(at + table[7]);
+  module.environment = *(void **)(at + table[8]);
 #endif
   module.header = header;
   module.handle = dso_handle;
@@ -49,8 +50,8 @@ static void attach(const i32 *table, const struct ehdr *header, const i32 *order
     order_stop = at + order[1];
     module.next = (u32 *)(at + order[2]);
     module.ring = (const u32 *)(at + order[3]);
+    order_used = at + order[4];
   }
-  attach_used(table, order);
 }
 
 /* enter is the file's first byte. Call start returns where the file is mapped, or 0 if it is not

@@ -17,9 +17,10 @@ extern u8 raw_stop[] __asm__("__stop_" CAIRN_RAW_SECTION) HIDDEN;
 /* gcc does not declare a symbol hidden that has an asm name, and ld and gold would export them. */
 __asm__(".hidden __start_" CAIRN_RAW_SECTION ", __stop_" CAIRN_RAW_SECTION ", __ehdr_start\n");
 
-__asm__(ROUND_UP(CAIRN_RAW_SECTION, ".Lcairn_page_end") KEEP(".Lcairn_page_end"));
-/* End of the records, on machines with several page sizes. */
-extern u8 raw_used[] __asm__(".Lcairn_page_end_used") HIDDEN;
+/* What makes them fill whole pages, and the end of the records before that: see page_end.S. */
+__asm__(".hidden __cairn_raw_end\n" KEEP("__cairn_raw_end"));
+extern u8 __cairn_raw_used[] HIDDEN;
+#define raw_used __cairn_raw_used
 
 /* Room for the file's head. Each object with records has it before them, and the linker takes that of the first one: it is
  * the start of the section, unless that object comes after others in the section. */
@@ -60,7 +61,7 @@ extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) WEAK;
 /* It is a file, which the module has mapped for itself alone: see mapped_x86_64.S, which
  * says at start where everything is. */
 static struct {
-  u8 *raw_from, *raw_to, *order_from, *order_to, *room;
+  u8 *raw_from, *raw_to, *raw_ends, *order_from, *order_to, *order_ends, *room;
   u32 *next, *order;
   const u32 *ring;
   const struct ehdr *header;
@@ -73,8 +74,10 @@ static struct {
 
 #define raw_start module.raw_from
 #define raw_stop module.raw_to
+#define raw_used module.raw_ends
 #define order_start module.order_from
 #define order_stop module.order_to
+#define order_used module.order_ends
 #define __cairn_room module.room
 #define __cairn_next (*module.next)
 #define __cairn_order (*module.order)

@@ -8,18 +8,19 @@ enum { NT_GNU_BUILD_ID = 3 };
  * headers are given, or 0. name4 is the first four bytes of the note's name; its
  * type is 3 for both that are looked for.
  * The notes are found from the load address, or from the ELF header: they are
- * in the segment that starts with it. */
+ * in the segment that starts with it. Each fills words of 4 bytes, also if the segment has
+ * an alignment of 8: mold makes one of all notes, and those that are aligned so have a size
+ * that is. */
 static const u8 *find_note(const struct phdr *ph, u32 n, uword base, const struct ehdr *h, u32 name4, u32 *len) {
   for (; n--; ph++) {
     if (ph->type != PT_NOTE) continue;
     const u8 *p = h ? (const u8 *)h + ph->offset : (const u8 *)(base + ph->vaddr), *end = p + ph->memsz;
-    u32 align = ph->align == 8 ? 7 : 3;
     while (end - p >= 16) {
       const struct note *note = (const struct note *)p;
-      p += (12 + note->name_len + align) & ~align;
+      p += (12 + note->name_len + 3) & ~3u;
       *len = note->desc_len;
       if (note->type == NT_GNU_BUILD_ID && *(const u32 *)note->name == name4) return p;
-      p += (note->desc_len + align) & ~align;
+      p += (note->desc_len + 3) & ~3u;
     }
   }
   *len = 0;

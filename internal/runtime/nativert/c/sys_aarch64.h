@@ -178,23 +178,8 @@ static __attribute__((noinline, unused)) u64 page_size(void) {
   return n;
 }
 
-/* An empty part at the end of a section that rounds the section's end up to the largest page, and
- * by its alignment also its start, so that a file can be mapped over the section. A part before it
- * marks where the rounding begins. The linker must keep the label. */
-#define ROUND_UP(section, label)                                                 \
-  ".pushsection " section ",\"aw\",@nobits,unique,1\n" label "_used:\n.popsection\n" \
-  ".pushsection " section ",\"aw\",@nobits\n.balign 65536\n" label ":\n.popsection\n"
-
-#if CAIRN_MAPPED
-/* Size of the space for a runtime that is a file and its variables. The module's tables end with
- * the address where the rounding begins; see attach. */
+/* Size of the space for a runtime that is a file and its variables. */
 #define IMAGE_ROOM 0x40000
-static u8 *raw_used, *order_used;
-INLINE void attach_used(const i32 *table, const i32 *order) {
-  raw_used = (u8 *)table + table[8];
-  if (order) order_used = (u8 *)order + order[4];
-}
-#endif
 
 /* used_room returns how many bytes of such a section are mapped. If a linker put something
  * after our part, that is the whole section. */

@@ -130,20 +130,8 @@ INLINE u64 thread_pointer(void) {
 enum { MAX_PAGE = 4096 };
 #define page_size() MAX_PAGE
 
-/* An empty part at the end of a section that rounds the section's end up to a page, and by its
- * alignment also its start, so that a file can be mapped over exactly the section. A part before it
- * marks where the rounding begins. The linker must keep the label. */
-#define ROUND_UP(section, label)                                                 \
-  ".pushsection " section ",\"aw\",@nobits,unique,1\n" label "_used:\n.popsection\n" \
-  ".pushsection " section ",\"aw\",@nobits\n.balign 4096\n" label ":\n.popsection\n"
-
 /* Size of the space for a runtime that is a file and its variables. */
 #define IMAGE_ROOM 0x10000
-#define attach_used(table, order)
-#if CAIRN_MAPPED
-#define raw_used raw_stop
-#define order_used order_stop
-#endif
 
 /* used_room returns how many bytes of such a section are mapped. */
 #define used_room(start, stop, used) ((u64)((stop) - (start)))
