@@ -16,7 +16,8 @@ import (
 // make of bitcode behind all objects, and the records in it as well:
 //
 //   - lld with the objects of its distributor: it is told to place the parts of these sections in the opposite order,
-//     and the object with that part is the first one of the link.
+//     and the object with that part is the first one of the link. With that option the order of code stays, and merged
+//     strings come before other read-only data.
 //   - mold with gcc's plugin: the plugin gets the object as a library that it must name after the code, which is how
 //     libgcc comes after it.
 
