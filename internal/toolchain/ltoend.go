@@ -21,17 +21,17 @@ import (
 //   - mold with gcc's plugin: the plugin gets the object as a library that it must name after the code, which is how
 //     libgcc comes after it.
 
-// lastObjects returns the objects that are placed so, by the linkers of a family of compilers.
-func (o *ShimOptions) lastObjects(family driver.Family) []nativert.Object {
+// lastObjects returns the objects that are placed so, by lld in reversed order or by mold.
+func (o *ShimOptions) lastObjects(reversed bool) []nativert.Object {
 	if o.Mode.Timed() || o.Use != nil || o.Map {
 		return nil
 	}
-	return nativert.LastObjects(o.Mode.HasSlots(), family == driver.Clang)
+	return nativert.LastObjects(o.Mode.HasSlots(), reversed)
 }
 
 // addLast puts them into the directory of a toolchain.
 func (b runtimeBuild) addLast(ctx context.Context, tmp string) error {
-	objects := b.opts.lastObjects(b.compiler.Family)
+	objects := append(b.opts.lastObjects(false), b.opts.lastObjects(true)...)
 	if err := compileObjects(ctx, b.src, b.compiler, append(slices.Clone(b.opts.Target), nativert.Flags(b.machine)...), objects...); err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (l *ltoLinker) lastFirst(line *driver.LinkerLine, args []string) []string {
 		return args
 	}
 	var objects []string
-	for _, o := range l.opts.lastObjects(driver.Clang) {
+	for _, o := range l.opts.lastObjects(true) {
 		objects = append(objects, filepath.Join(l.root, o.Name))
 	}
 	if len(objects) == 0 {

@@ -113,7 +113,7 @@ func prepare(ctx context.Context, c Compiler, opts ShimOptions, target []string)
 		tc.MSVC, err = readProper(dir)
 		return tc, err
 	}
-	for _, o := range opts.lastObjects(c.Family) {
+	for _, o := range opts.lastObjects(false) {
 		tc.Last = append(tc.Last, filepath.Join(dir, o.Name))
 	}
 	if opts.Runtime != "" {

@@ -110,13 +110,13 @@ const pageEnd = "page_end.S"
 // LastObjects are objects that do so in links whose linker does not place the archive's last: one for the records, and,
 // if order is set, one for the order buffer. With reversed, the linker reverses the order of the parts of a section.
 func LastObjects(order, reversed bool) []Object {
-	flags := []string{"-DCAIRN_LAST=1"}
+	prefix, flags := "last_", []string{"-DCAIRN_LAST=1"}
 	if reversed {
-		flags = append(flags, "-DCAIRN_REVERSED=1")
+		prefix, flags = "first_", append(flags, "-DCAIRN_REVERSED=1")
 	}
 	var out []Object
 	for _, o := range pageEnds {
-		out = append(out, Object{"last_" + o.Name, slices.Concat(flags, o.Args)})
+		out = append(out, Object{prefix + o.Name, slices.Concat(flags, o.Args)})
 	}
 	if !order {
 		return out[:1]
