@@ -400,7 +400,7 @@ func (sh *shim) split(src []byte, x64 bool) ([]byte, *splitEvent, error) {
 		return nil, nil, fmt.Errorf("as: compiler output: %w", err)
 	}
 	cold := newColdModules(p)
-	opts := split.Options{MinInsns: split.DefaultMinInsns, Whole: true, SourceOf: sh.opts.SourceOf, Counted: counted, Flow: cold.flow}
+	opts := split.Options{MinInsns: split.DefaultMinInsns, Whole: true, SourceOf: sh.opts.SourceOf, Counted: counted, Flow: cold.flow, Executed: executed(p)}
 	if s := os.Getenv(envSources); s != "" {
 		opts.Sources = strings.Split(s, "\n")
 	}

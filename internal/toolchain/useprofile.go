@@ -100,3 +100,15 @@ func addFlow(sum *split.Flow, fn *prof.Func, counts *prof.Counts) {
 		}
 	}
 }
+
+// executed returns the sum of all counters of a profile.
+func executed(p *prof.Profile) (sum uint64) {
+	for i := range p.Modules {
+		for k := range p.Modules[i].Counts {
+			for _, n := range p.Modules[i].Counts[k].Times {
+				sum = saturate.Add(sum, n)
+			}
+		}
+	}
+	return sum
+}

@@ -42,6 +42,7 @@ type useSummary struct {
 	Split   int                 `json:"split"`   // functions whose cold blocks were moved away
 	Moved   int                 `json:"moved"`   // functions that never ran, moved away whole
 	Ordered int                 `json:"ordered"` // functions whose blocks have another order
+	Copied  int                 `json:"copied"`  // blocks that were copied to where control jumped to them
 	Hot     int                 `json:"hot"`     // functions without cold blocks worth moving
 	Stale   int                 `json:"stale"`   // functions that the profile has in another shape
 	Missing int                 `json:"missing"` // functions that the profile does not have
@@ -73,6 +74,7 @@ func (u *useSummary) addSplit(r *splitEvent, units int) {
 	u.Split += len(r.Split)
 	u.Moved += len(r.Moved)
 	u.Ordered += len(r.Ordered)
+	u.Copied += r.Copied
 	u.Hot += r.Hot
 	u.Stale += r.Stale
 	u.Missing += r.Missing
@@ -113,6 +115,9 @@ func (u *useSummary) printBuilt(s *verb.Streams, use *useOptions) {
 		report.Plural(u.Files, "file"), profile, report.Plural(u.Split, "function"), report.Plural(u.Moved, "function"), report.Plural(u.Hot, "function"))
 	if u.Ordered > 0 {
 		fmt.Fprintf(s.Err, "  ordered: the blocks of %s, by how often they ran\n", report.Plural(u.Ordered, "function"))
+	}
+	if u.Copied > 0 {
+		fmt.Fprintf(s.Err, "  copied: %s to where control often jumped to them\n", report.Plural(u.Copied, "block"))
 	}
 	if u.Stale > 0 {
 		fmt.Fprintf(s.Err, "  stale: %s changed since the profile was taken, not split\n", report.Plural(u.Stale, "function"))

@@ -311,6 +311,11 @@ func (l *laidOut) losesLanding(a, b place) bool {
 // correspond compares a pair of places.
 func (l *laidOut) correspond(w pairOf) {
 	x, y := l.follow(0, w.a), l.follow(1, w.b)
+	if to, ok := l.b.ownFunction(y); ok {
+		if _, also := l.a.ownFunction(x); !also {
+			y = l.follow(1, to)
+		}
+	}
 	if w.far && l.losesLanding(w.a, w.b) {
 		l.differ(cmp.Or(w.from, l.at(w.a)), "%s leads to %#x, which is no target of indirect branches in the other layout", w.what, w.a.off)
 	}
@@ -423,6 +428,10 @@ func (l *laidOut) sameJumps(s *segment, w pairOf, y stop) bool {
 		if got != want && got != was {
 			l.differ(s, "the unwind table has %q for the jump at %#x in the other layout, and %q for where it leads", got, p.off, want)
 			return false
+		}
+		if own, ok := l.b.ownFunction(stop{place: p, in: in, known: true}); ok {
+			p = own
+			continue
 		}
 		to, _ := l.b.branch(p, in)
 		p = to.place

@@ -197,3 +197,27 @@ func TestLostBehindCall(t *testing.T) {
 		t.Errorf("what follows the call is lost: %+v", c)
 	}
 }
+
+// TestOwnTailCall has functions with a jump to the beginning of one, which the assembler resolves where it is and not where it is cold.
+func TestOwnTailCall(t *testing.T) {
+	t.Parallel()
+	needAssembler(t)
+	const (
+		first = "\t.text\n\t.globl\tf\n\t.type\tf, @function\nf:\n\ttestl\t%edi, %edi\n\tje\t.L2\n\tret\n"
+		next  = "\t.globl\tg\n\t.type\tg, @function\ng:\n\tjne\t.L3\n\tret\n"
+		coldF = ".L2:\n\tincl\t%edi\n\tmovl\t$3, %esi\n\tjmp\tf\n"
+		coldG = ".L3:\n\tincl\t%esi\n\tjmp\tf\n"
+		sizeF = "\t.size\tf, .-f\n"
+		sizeG = "\t.size\tg, .-g\n"
+	)
+	plain := assemble(t, []byte(first+coldF+sizeF+next+coldG+sizeG))
+	for to, different := range map[string]bool{"f": false, "f+2": true, "h": true, "g": true} {
+		for _, of := range []string{coldF, coldG} {
+			cold := strings.Replace(coldF+coldG, of, strings.Replace(of, "jmp\tf", "jmp\t"+to, 1), 1)
+			laid := first + sizeF + next + sizeG + "\t.section\t" + split.ColdSection + "f,\"ax\",@progbits\n\t.type\tf.cold, @function\nf.cold:\n" + cold + "\t.size\tf.cold, .-f.cold\n"
+			if c := layouts(plain, assemble(t, []byte(laid))); c.Different() != different {
+				t.Errorf("%+v of\n%s", c, laid)
+			}
+		}
+	}
+}

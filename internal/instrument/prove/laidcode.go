@@ -44,6 +44,25 @@ func (in insn) leads(off int64) int64 {
 	return int64(in.Target(uint64(off)))
 }
 
+// ownFunction returns where a jump to a global symbol goes if that is a function of the object itself. From code of its own section
+// the assembler resolves it, and from a cold part it does not.
+func (o *object) ownFunction(p stop) (place, bool) {
+	if !p.known || p.in.Class != controlflow.Jump {
+		return place{}, false
+	}
+	to, ok := o.branch(p.place, p.in)
+	before := int64(0)
+	if o.Machine != kinds.AArch64 {
+		before = 4 // the field is before the end of the instruction
+	}
+	for i := range o.Symbols {
+		if s := &o.Symbols[i]; ok && s.Name == to.name && to.off == -before && !s.Local && s.Func && o.inCode(s) {
+			return place{s.Section, int64(s.Value)}, true
+		}
+	}
+	return place{}, false
+}
+
 // inverts reports whether two conditional branches have opposite conditions.
 func (in insn) inverts(other insn) bool {
 	if in.word == 0 {

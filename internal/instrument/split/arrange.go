@@ -37,38 +37,48 @@ func (p *splitPlan) useFlow(f *Flow) {
 }
 
 // arrange decides the order of the pieces of the hot part.
-func (p *splitPlan) arrange() {
+func (p *splitPlan) arrange(executed uint64) {
 	for k := range p.pieces {
 		if !p.pieces[k].cold {
 			p.order = append(p.order, k)
 		}
 	}
-	written := p.order
-	if p.flow == nil || len(written) < minOrdered {
+	if p.flow == nil || len(p.order) < minOrdered {
 		return
 	}
-	movable := written
-	last := len(p.pieces) - 1
-	if !p.pieces[last].cold && p.pieces[last].insns == 0 { // a label at the end of the function
+	p.ordered = p.reorder()
+	if p.copyHot(executed) {
+		p.reorder()
+		p.ordered = true
+	}
+	if !p.ordered {
+		p.unalign()
+		return
+	}
+	p.findTops()
+}
+
+// reorder finds an order that is better than the one that pieces have, and reports whether there is one.
+func (p *splitPlan) reorder() bool {
+	movable := p.order
+	if last := p.written - 1; movable[len(movable)-1] == last && p.pieces[last].insns == 0 { // a label at the end of the function
 		movable = movable[:len(movable)-1]
 	}
 	g := p.graph(movable)
 	best := exttsp.Order(g)
-	text := make([]int, len(best))
-	for i := range text {
-		text[i] = i
+	now := make([]int, len(best))
+	for i := range now {
+		now[i] = i
 	}
-	if exttsp.Score(g, best) <= exttsp.Score(g, text) {
-		p.unalign()
-		return
+	if exttsp.Score(g, best) <= exttsp.Score(g, now) {
+		return false
 	}
-	order := make([]int, 0, len(written))
+	order := make([]int, 0, len(p.order))
 	for _, i := range best {
 		order = append(order, movable[i])
 	}
-	order = append(order, written[len(movable):]...)
-	p.order, p.ordered = order, true
-	p.findTops()
+	p.order = append(order, p.order[len(movable):]...)
+	return true
 }
 
 // unalign finds the lines that align what begins no hot loop, in a function that keeps the order of the text.
@@ -87,6 +97,10 @@ func (p *splitPlan) unalign() {
 
 // inTextOrder keeps the order of the text.
 func (p *splitPlan) inTextOrder() {
+	if p.uncopied != nil {
+		p.pieces, p.flow = p.uncopied, nil
+		p.order = slices.DeleteFunc(p.order, func(k int) bool { return k >= p.written })
+	}
 	slices.Sort(p.order)
 	p.ordered, p.tops, p.align = false, nil, nil
 }
@@ -115,8 +129,8 @@ func (p *splitPlan) ways(k int) (to []int) {
 	if (pc.flow == asm.FlowJump || pc.flow == asm.FlowBranch) && pc.target >= 0 {
 		to = append(to, pc.target)
 	}
-	if (pc.flow == asm.FlowNext || pc.flow == asm.FlowBranch) && k+1 < len(p.pieces) && pc.target != k+1 {
-		to = append(to, k+1)
+	if (pc.flow == asm.FlowNext || pc.flow == asm.FlowBranch) && pc.behind >= 0 && pc.target != pc.behind {
+		to = append(to, pc.behind)
 	}
 	return to
 }
@@ -183,7 +197,8 @@ func isAlign(word string) bool { return word == ".p2align" || word == ".align" |
 // jumpOver reports whether the conditional jump at the end of piece k, which is followed by neither of its ways, is
 // to go to the next piece of the text, and the jump behind it where it went: more often control goes to the next piece.
 func (p *splitPlan) jumpOver(k int) bool {
-	return p.flow != nil && p.flow.edges[[2]int{k, k + 1}] > p.flow.edges[[2]int{k, p.pieces[k].target}]
+	pc := &p.pieces[k]
+	return p.flow != nil && p.flow.edges[[2]int{k, pc.behind}] > p.flow.edges[[2]int{k, pc.target}]
 }
 
 // inOrder writes the pieces of the hot part in their new order. What is between them in other sections keeps its order,

@@ -139,7 +139,9 @@ func (p *splitPlan) covers(begin, end string) map[int]covered {
 	parts := map[int]covered{}
 	for k := range p.pieces {
 		if pc := &p.pieces[k]; pc.insns > 0 && b > pc.code && a < pc.end {
-			parts[k] = covered{a > pc.code, b < pc.end}
+			if c := (covered{a > pc.code, b < pc.end}); !pc.copied || c == (covered{}) { // labels in it are those of the other
+				parts[k] = c
+			}
 		}
 	}
 	return parts

@@ -1,5 +1,5 @@
 // Package split moves blocks that never ran out of functions that did, in the assembly text that compilers write, so
-// that the code that runs is dense; and it orders the others where their executions are known (arrange.go). It adds no
+// that the code that runs is dense; and it orders the others where their executions are known (arrange.go), and copies some (copies.go). It adds no
 // probes.
 //
 // # What Split moves

@@ -29,6 +29,8 @@ type siteRange struct {
 type ending struct {
 	line   int    // instruction to replace, or -1
 	text   string // its replacement
+	word   string // mnemonic of that, if it is a conditional jump,
+	to     int    // and the piece that it goes to
 	jump   string // label to jump to after the piece, or ""
 	target int    // piece of that label
 }
@@ -96,35 +98,47 @@ func (p *splitPlan) ending(k, next int) ending {
 	if pc.last >= 0 {
 		s = p.text.statement(pc.last)
 	}
+	d := dialects[p.unit.Kind]
 	switch pc.flow {
 	case asm.FlowJump:
-		if next >= 0 && next != k+1 && pc.target == next && pc.last+1 == pc.end && string(s.Word) == dialects[p.unit.Kind].jump {
+		switch {
+		case next >= 0 && next != pc.behind && pc.target == next && pc.last+1 == pc.end && string(s.Word) == d.jump:
 			e.line = pc.last // to the piece that follows anyway
+		case pc.led:
+			e.line, e.text = pc.last, "\t"+d.jump+"\t"+p.labelOf(pc.target)+"\n"
 		}
 		return e
-	case asm.FlowNext, asm.FlowBranch:
+	case asm.FlowNext:
+	case asm.FlowBranch:
+		if pc.led {
+			p.branch(&e, k, string(s.Word), pc.target)
+		}
 	default:
 		return e
 	}
-	if k+1 == len(p.pieces) || next == k+1 {
+	if pc.behind < 0 || next == pc.behind {
 		return e
 	}
 	if kind, target := p.classify(s); kind == asm.FlowCall && p.neverReturns(p.unit.Machine.Callee(target)) {
 		return e
 	}
-	on := p.labelOf(k + 1)
 	if over := pc.target >= 0 && pc.target != next && p.jumpOver(k); pc.flow == asm.FlowBranch && (over || next >= 0 && pc.target == next) {
-		d := dialects[p.unit.Kind]
 		if not := d.opposite(string(s.Word)); not != "" {
-			e.line, e.text = pc.last, d.branch(not, s, on)
+			p.branch(&e, k, not, pc.behind)
 			if over {
 				e.jump, e.target = p.labelOf(pc.target), pc.target
 			}
 			return e
 		}
 	}
-	e.jump, e.target = on, k+1
+	e.jump, e.target = p.labelOf(pc.behind), pc.behind
 	return e
+}
+
+// branch has a conditional jump to a piece written in the place of that at the end of piece k.
+func (p *splitPlan) branch(e *ending, k int, word string, to int) {
+	e.line, e.word, e.to = p.pieces[k].last, word, to
+	e.text = dialects[p.unit.Kind].branch(word, p.text.statement(e.line), p.labelOf(to))
 }
 
 // classify calls the machine's classify, for a statement that need not be an instruction.
@@ -222,6 +236,10 @@ func (w *emitter) piece(k int) {
 		w.label(p.mark("s", k))
 	}
 	for i := pc.first; i < pc.end; {
+		if pc.copied && (!p.own(i) || p.text.lines[i].kind != asm.LineInsn) {
+			i++
+			continue
+		}
 		if !p.own(i) {
 			if !w.part.cold && !p.ordered {
 				w.foreign(i)
@@ -422,10 +440,11 @@ func (s *splitter) prepare(p *splitPlan) {
 	e.cold.base = p.name("c")
 	s.prepared[p] = e
 	if p.moved > 0 {
-		s.result.Split = append(s.result.Split, Func{p.fn.Name, p.cold, len(p.pieces), p.moved})
+		s.result.Split = append(s.result.Split, Func{p.fn.Name, p.cold, p.written, p.moved})
 	}
 	if p.ordered {
 		s.result.Ordered = append(s.result.Ordered, p.fn.Name)
+		s.result.Copied += len(p.pieces) - p.written
 	}
 	l := p.lsda
 	if l == nil {

@@ -43,6 +43,9 @@ type arrangement struct {
 	ordered bool // that is another one than in the text
 	tops    map[int]bool
 	align   []int // lines that align the tops of loops
+	written int   // pieces of the text; behind them are copies
+	// uncopied are the pieces as they were before some were copied.
+	uncopied []piece
 	// unaligned are lines that align something else, where the order is that of the text.
 	unaligned map[int]bool
 }
@@ -57,6 +60,9 @@ type piece struct {
 	lands      bool     // begins with a landing pad
 	flow       asm.Flow // how it ends
 	target     int      // piece that its last instruction goes to, or -1
+	behind     int      // piece that control goes on to otherwise, or -1 if it is the last
+	led        bool     // target is another than the text has
+	copied     bool     // a copy of another piece, which has its lines (copies.go)
 	label      string   // that another piece can jump to; "" if none yet
 	own        bool     // label is to be written
 }
@@ -164,6 +170,7 @@ func (p *splitPlan) cut() {
 		p.refuse("blocks were not found again")
 		return
 	}
+	p.written = len(p.pieces)
 	if p.runsOff(&c.cur) {
 		p.refuse("it falls through its end")
 	}
@@ -172,7 +179,10 @@ func (p *splitPlan) cut() {
 		if pc.code < 0 {
 			pc.code = pc.end
 		}
-		pc.flow, pc.target = blocks[k].Last, -1
+		pc.flow, pc.target, pc.behind = blocks[k].Last, -1, k+1
+		if k+1 == len(p.pieces) {
+			pc.behind = -1
+		}
 		if pc.flow != asm.FlowNext && pc.last < 0 {
 			p.refuse("a block with an unknown end")
 		}
@@ -444,12 +454,12 @@ func (p *splitPlan) choose(cold []bool, minInsns int) {
 
 // pieceOf returns the piece of a line, or -1 in the tail.
 func (p *splitPlan) pieceOf(line int) int {
-	k, found := slices.BinarySearchFunc(p.pieces, line, func(pc piece, line int) int { return pc.first - line })
+	k, found := slices.BinarySearchFunc(p.pieces[:p.written], line, func(pc piece, line int) int { return pc.first - line })
 	if !found {
 		k--
 	}
 	// An empty piece shares its first line with the next.
-	for k+1 < len(p.pieces) && p.pieces[k].end <= line && p.pieces[k+1].first <= line {
+	for k+1 < p.written && p.pieces[k].end <= line && p.pieces[k+1].first <= line {
 		k++
 	}
 	if k >= 0 && line >= p.pieces[k].end {

@@ -62,7 +62,7 @@ func (p *splitPlan) offsets(order []int, long map[int]bool) (at map[int]int, end
 		if long[k] {
 			end += 4
 		}
-		if i+1 == len(order) || order[i+1] != k+1 {
+		if i+1 == len(order) || order[i+1] != p.pieces[k].behind {
 			end += 4 // the jump that may be added
 		}
 	}
@@ -183,8 +183,8 @@ func (p *splitPlan) branchOf(k int, e *ending) (to int, word string) {
 		return -1, ""
 	}
 	word = string(p.text.statement(pc.last).Word)
-	if e.line == pc.last { // the opposite, to what follows
-		return k + 1, dialects[p.unit.Kind].opposite(word)
+	if e.line == pc.last {
+		return e.to, e.word
 	}
 	return pc.target, word
 }

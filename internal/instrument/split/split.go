@@ -27,6 +27,9 @@ type Options struct {
 	// Flow returns how often the blocks and edges of a function ran, nil if that is not known. The hot parts of
 	// functions whose flow is known get another order. It may be nil.
 	Flow func(FuncInfo) *Flow
+	// Executed is what all of the program executed, as the sum of the counters of its blocks and edges. Blocks are copied to
+	// where control jumps to them if this saves more than a share of it.
+	Executed uint64
 	// MinInsns leaves runs of neighbouring cold blocks with fewer instructions in place. The jump to them would
 	// be as long as the code moved.
 	MinInsns int
@@ -48,6 +51,7 @@ type Result struct {
 	Refused []probe.Skipped // functions with cold blocks that were left as they are
 	Unknown int             // functions that the profile does not know
 	Hot     int             // functions whose blocks are best where they are
+	Copied  int             // blocks that were copied to where control jumped to them
 }
 
 // Func is a function that was split.
@@ -170,7 +174,7 @@ func (s *splitter) consider(fn *asm.Function, b *behaviour) {
 	if p.refused == "" {
 		p.choose(b.cold, s.opts.MinInsns)
 		p.useFlow(b.flow)
-		p.arrange()
+		p.arrange(s.opts.Executed)
 		if dialects[s.unit.Kind].near && (p.moved > 0 || p.ordered) {
 			p.checkReach()
 		}
