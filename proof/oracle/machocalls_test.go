@@ -208,7 +208,7 @@ func TestMachOTraceRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ words, want string }{
-		{"spike", "mode spike is not supported for Mach-O"},
+		{"spike --clock exact", "are not supported for Mach-O"},
 		{"trace --depth 3", "--depth of mode trace is not supported for Mach-O"},
 	} {
 		args := slices.Concat([]string{"cc", "--strict", "--mode"}, strings.Fields(c.words), []string{"clang-22", "-target", iOS.target, "-c", source, "-o", source + ".o"})

@@ -313,7 +313,12 @@ func (aarch64Timing) entry(t *timer, _ regSet) string {
 	if t.Opts.Exact {
 		return aarch64Base + aarch64Stack + "\tadd\tx17, x16, x17\n\tmrs\tx16, cntvct_el0\n\tstr\tx16, [x17]\n"
 	}
-	return aarch64Base + aarch64Stack + "\tadd\tx17, x16, x17\n\tldur\tw16, [x16, -64]\n\tstr\tw16, [x17]\n"
+	stamp := aarch64Stack + "\tadd\tx17, x16, x17\n\tldur\tw16, [x16, -64]\n\tstr\tw16, [x17]\n"
+	if t.isMachO() {
+		over := t.NewLabel()
+		return aarch64Base + "\tcbz\tx16, " + over + "\n" + stamp + over + ":\n"
+	}
+	return aarch64Base + stamp
 }
 
 func (m aarch64Timing) exit(t *timer, keep regSet, slow string) string {
@@ -332,6 +337,9 @@ func (m aarch64Timing) exit(t *timer, keep regSet, slow string) string {
 	if t.Opts.Exact {
 		code = aarch64Base + stack + "\tldr\tx17, [x16, x17]\n\tldur\tx16, [x16, -40]\n\tadd\tx17, x17, x16\n\tmrs\tx16, cntvct_el0\n\tsub\tx17, x17, x16\n"
 		result, sign = "x17", "63"
+	}
+	if t.isMachO() {
+		return t.machOAArch64Exit(keep, strings.TrimPrefix(code, aarch64Base), slow)
 	}
 	switch {
 	case keep != 0:
@@ -511,7 +519,7 @@ func (aarch64Timing) treeExit(t *timer, keep regSet) string {
 // inFrame returns the call of a routine in the middle of a function.
 func (t *timer) inFrame(routine string, at int) string {
 	unwind := false
-	if f := t.fragmentAt(at); f != nil && f.Unwind {
+	if f := t.fragmentAt(at); f != nil && t.unwinds(f) {
 		unwind = t.cfaRule(f, at).reg == "sp"
 	}
 	return push("x16", "x30", unwind) + "\tbl\t" + routine + "\n" + pop("x16", "x30", unwind)

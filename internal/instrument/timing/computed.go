@@ -47,7 +47,7 @@ func (t *timer) takesBlocks(b *body) bool {
 
 // leavesBlocks is isTail for a body that jumps to addresses of its blocks. A jump behind the end of the frame leaves it. A
 // frame that the entry makes has an end on each way out. Without one, a target is loaded by an index, or through a pointer
-// that moves on, and what a call goes to is a register that nothing else uses: an argument.
+// that moves on, or is a constant in memory, and what a call goes to is a register that nothing else uses: an argument.
 func (b *body) leavesBlocks(i int) (tail, known bool) {
 	start, entry := b.blockStart(i), 0
 	for entry < len(b.insns) && b.insns[entry].block == b.insns[0].block {
@@ -68,7 +68,8 @@ func (b *body) leavesBlocks(i int) (tail, known bool) {
 			to, from, _ := bytes.Cut(in.rest, []byte("["))
 			index := bytes.Contains(from, []byte("lsl")) || bytes.Contains(from, []byte("xtw"))
 			moves := bytes.HasSuffix(from, []byte("!")) || bytes.Contains(from, []byte("],"))
-			return false, in.word == "ldr" && mentions(to, register) && (index || moves)
+			constant := bytes.Contains(from, []byte("CPI")) // lCPI0_0@PAGEOFF; a function's would be called by its name
+			return false, in.word == "ldr" && mentions(to, register) && (index || moves || constant)
 		}
 	}
 	return false, false

@@ -3,6 +3,7 @@ package timing
 import (
 	"bytes"
 	"strconv"
+	"strings"
 
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
@@ -105,4 +106,62 @@ func machOAArch64TreeMiss(m treeStub, call string) string {
 func machOAArch64TreeExit(pushed, over, clock string) string {
 	return aarch64Base + "\tcbz\tx16, " + over + "\n\tadd\tw14, wsp, " + pushed + "\n\tldr\tx15, [x16, x14]\n\tcbz\tx15, " + over + "\n" + clock +
 		"\tldr\tx15, [x15]\n" + machOAArch64Local + "\tmrs\tx17, tpidrro_el0\n" + machOAArch64Slot + "\tstr\tx15, [x16]\n" + over + ":\n"
+}
+
+// Mode spike (timed.go) does nothing without a window, either. Exceptions and longjmp are known where code of the program calls what leaves
+// its frames: the runtime walks the stack in front of the call, as it does on Windows, and by frame pointers.
+
+// machOLeaves are functions that leave calls, and the routine that is called before.
+var machOLeaves = map[string]string{
+	"longjmp": timedRaises, "_longjmp": timedRaises, "siglongjmp": timedRaises, "__cxa_throw": timedRaises, "__cxa_rethrow": timedRaises,
+	"_Unwind_Resume": timedRaises, "objc_exception_throw": timedRaises, "pthread_exit": timedDeparts,
+}
+
+// machOSpike plans the code of one body in mode spike.
+func (t *timer) machOSpike(b *body) {
+	t.Insert(b.frags[0].Probe, t.measuring().entry(t, b.live))
+	for _, a := range t.arrivals(b) {
+		t.Insert(a.at, t.measuring().arrive(t, a))
+	}
+	for i := range b.insns {
+		in := &b.insns[i]
+		if to := machOLeaves[in.effect.callee]; to != "" && in.flow == asm.FlowCall {
+			t.Insert(in.at, strings.Replace(t.measuring().arrive(t, arrival{at: in.at}), timedArrived, to, 1))
+		}
+	}
+	for i, f := range b.frags {
+		t.fragment(b, i, f)
+	}
+}
+
+func machOX86Entry(live regSet, over string) string {
+	reg, code := "%r10", entryCode(live)
+	if live.has(regR10) {
+		reg = "%rax"
+	}
+	code = strings.Replace(code, loadBase+reg+"\n", loadBase+reg+"\n\ttestq\t"+reg+", "+reg+"\n\tjz\t"+over+"\n", 1)
+	restore := ""
+	if live.has(regR10) && live.has(regRAX) {
+		restore = spill(regRAX, true)
+	}
+	return strings.TrimSuffix(code, restore) + over + ":\n" + restore
+}
+
+// machOX86Exit has the sign of 0 without a window: the call is not slow.
+func machOX86Exit(keep regSet, over, slow string) string {
+	return spill(keep, false) + loadBase + "%r10\n\ttestq\t%r10, %r10\n\tjz\t" + over + "\n" + loadStack + "\tmovl\t(%r10,%r11), %r11d\n" +
+		"\tsubl\t" + clockOffset + "(%r10), %r11d\n\taddl\t" + lowOffset + "(%r10), %r11d\n" + over + ":\n" + spill(keep, true) + "\tjs\t" + slow + "\n"
+}
+
+// machOAArch64Exit is the end of an exit, whose code sets w17 below 0 for a slow call.
+func (t *timer) machOAArch64Exit(keep regSet, code, slow string) string {
+	over := t.NewLabel()
+	if keep != 0 {
+		return push("x16", "x17", false) + aarch64Base + "\tcmp\tx16, 0\n\tb.eq\t" + over + "\n" + code + "\tcmp\tw17, 0\n" + over + ":\n" + pop("x16", "x17", false) + "\tb.lt\t" + slow + "\n"
+	}
+	code = aarch64Base + "\tcbz\tx16, " + over + "\n" + code
+	if t.place.far {
+		return code + "\ttbz\tw17, 31, " + over + "\n\tb\t" + slow + "\n" + over + ":\n"
+	}
+	return code + "\ttbnz\tw17, 31, " + slow + "\n" + over + ":\n"
 }

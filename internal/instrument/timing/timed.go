@@ -259,6 +259,10 @@ func (t *timer) body(b *body) {
 		t.treeBody(b)
 		return
 	}
+	if t.isMachO() {
+		t.machOSpike(b)
+		return
+	}
 	if t.Opts.Flight {
 		t.flightEntry(b)
 	} else {
@@ -329,7 +333,7 @@ func (t *timer) fragment(b *body, i int, f *asm.Fragment) {
 			return slow[leave]
 		}
 		t.unwinding = t.unwinds(f)
-		if in.effect.tail && e.cond == "" && (suspends(in.effect.callee) || leavesStack(in)) {
+		if in.effect.tail && e.cond == "" && !t.isMachO() && (suspends(in.effect.callee) || leavesStack(in)) {
 			if code := t.measuring().tailCall(t, in); code != "" {
 				t.switches = true
 				t.Insert(in.at, code+t.measuring().exit(t, 0, stubOf("ret"))+"\tret\n")

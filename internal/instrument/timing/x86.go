@@ -101,6 +101,9 @@ func (x86Timing) entry(t *timer, live regSet) string {
 	if t.Opts.Exact {
 		return exactEntry(live)
 	}
+	if t.isMachO() {
+		return machOX86Entry(live, t.NewLabel())
+	}
 	return entryCode(live)
 }
 
@@ -111,6 +114,9 @@ func (x86Timing) exit(t *timer, keep regSet, slow string) string {
 	first := ""
 	if t.Opts.Flight {
 		first = flightEnd
+	}
+	if t.isMachO() {
+		return machOX86Exit(keep, t.NewLabel(), slow)
 	}
 	return exitCode(keep, first, slow)
 }

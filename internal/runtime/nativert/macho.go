@@ -1,16 +1,21 @@
 package nativert
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/probe"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // MachOSource returns the source of the runtime for Mach-O in a mode, and what it is compiled with besides MachOFlags.
 func MachOSource(o probe.Options) (source string, args []string) {
 	if o.Mode.Timed() {
 		args = []string{runtimeDir(o.DefaultDir), "-DCAIRN_MODE=" + strconv.Itoa(int(o.Mode))}
+		if o.Mode == prof.ModeSpike {
+			args = append(args, "-DCAIRN_DEFAULTS="+strconv.Quote("threshold="+cmp.Or(o.Threshold, "10ms")))
+		}
 		if o.Depth > 0 {
 			args = append(args, "-DCAIRN_TREE_DEPTH="+strconv.Itoa(o.Depth))
 		}

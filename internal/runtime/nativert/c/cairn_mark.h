@@ -26,7 +26,7 @@ struct cairn_spike {
   char text[1024];                /* sections, description and messages, a line each */
 };
 
-#ifdef CAIRN_ON
+#if defined CAIRN_ON && !defined __APPLE__ /* whose runtime has no marks */
 
 #ifndef _WIN32
 #include <pthread.h>

@@ -10,7 +10,7 @@
 #define begin_change __cairn_begin_change
 #define begin_chunk __cairn_begin_chunk
 #define begin_log __cairn_begin_log
-#define begin_records __cairn_begin_records
+#define begin_process __cairn_begin_process
 #define begin_system __cairn_begin_system
 #define begin_thread __cairn_begin_thread
 #define begins __cairn_begins
@@ -32,14 +32,15 @@
 #define constructor __cairn_constructor
 #define control __cairn_control
 #define copy __cairn_copy
-#define current_node __cairn_current_node
 #define cpu_ns __cairn_cpu_ns
 #define cpu_of __cairn_cpu_of
 #define cpu_step __cairn_cpu_step
 #define create __cairn_create
+#define current_node __cairn_current_node
 #define depth_left __cairn_depth_left
 #define depth_returned __cairn_depth_returned
 #define describe __cairn_describe
+#define distance __cairn_distance
 #define drop __cairn_drop
 #define end __cairn_end
 #define end_change __cairn_end_change
@@ -70,6 +71,7 @@
 #define fork_mode __cairn_fork_mode
 #define forked __cairn_forked
 #define frame_chunk __cairn_frame_chunk
+#define frame_of __cairn_frame_of
 #define free_threads __cairn_free_threads
 #define function_of __cairn_function_of
 #define get_context __cairn_get_context
@@ -108,6 +110,7 @@
 #define join_mode __cairn_join_mode
 #define join_node __cairn_join_node
 #define judge __cairn_judge
+#define judge_exit __cairn_judge_exit
 #define keep __cairn_keep
 #define keep_tls __cairn_keep_tls
 #define known __cairn_known
@@ -147,6 +150,7 @@
 #define module_again __cairn_module_again
 #define module_comes __cairn_module_comes
 #define module_goes __cairn_module_goes
+#define moment __cairn_moment
 #define move_registers __cairn_move_registers
 #define names_go __cairn_names_go
 #define new_block __cairn_new_block
@@ -162,6 +166,7 @@
 #define note_description __cairn_note_description
 #define note_episode __cairn_note_episode
 #define note_exception __cairn_note_exception
+#define note_starts __cairn_note_starts
 #define note_wait __cairn_note_wait
 #define now __cairn_now_ns
 #define nowhere __cairn_nowhere
@@ -254,6 +259,7 @@
 #define set_clocks __cairn_set_clocks
 #define set_last_error __cairn_set_last_error
 #define set_low __cairn_set_low
+#define set_origin __cairn_set_origin
 #define set_slot __cairn_set_slot
 #define set_times __cairn_set_times
 #define set_words __cairn_set_words
@@ -265,7 +271,9 @@
 #define stack_base __cairn_stack_base
 #define stack_limit __cairn_stack_limit
 #define stack_of __cairn_stack_of
+#define stamps __cairn_stamps
 #define start __cairn_start
+#define start_again __cairn_start_again
 #define start_clock __cairn_start_clock
 #define start_depth __cairn_start_depth
 #define start_mode __cairn_start_mode

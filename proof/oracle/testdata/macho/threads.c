@@ -106,12 +106,24 @@ static int my_qos(unsigned class, int priority) { return 0; }
 static void my_lock(uint32_t *l) { while (__atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE)) sched_yield(); }
 static void my_unlock(uint32_t *l) { __atomic_store_n(l, 0, __ATOMIC_RELEASE); }
 static void my_removed(void *f) {}
+static size_t stack_of(pthread_t of, int top) {
+  pthread_attr_t attr;
+  void *low = 0;
+  size_t size = 0;
+  pthread_getattr_np(of, &attr);
+  pthread_attr_getstack(&attr, &low, &size);
+  pthread_attr_destroy(&attr);
+  return top ? (size_t)low + size : size;
+}
+static size_t my_stackaddr(pthread_t of) { return stack_of(of, 1); }
+static size_t my_stacksize(pthread_t of) { return stack_of(of, 0); }
 
 const struct function thread_functions[] = {
   {"_pthread_key_create", my_key_create}, {"_pthread_setspecific", my_setspecific},
   {"_mach_absolute_time", my_time}, {"_mach_timebase_info", my_timebase}, {"_mach_wait_until", my_wait_until},
   {"_pthread_sigmask", my_sigmask}, {"_pthread_threadid_np", my_threadid}, {"_pthread_setname_np", my_setname},
   {"_pthread_set_qos_class_self_np", my_qos}, {"_os_unfair_lock_lock", my_lock}, {"_os_unfair_lock_unlock", my_unlock},
+  {"_pthread_get_stackaddr_np", my_stackaddr}, {"_pthread_get_stacksize_np", my_stacksize},
   {"__dyld_register_func_for_remove_image", my_removed}, {0, 0},
 };
 

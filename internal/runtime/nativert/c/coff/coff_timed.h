@@ -118,18 +118,14 @@ enum { DETACH, ATTACH, THREAD_ATTACH, THREAD_DETACH };
 /* Words below the window that inserted code reads. */
 enum { CLOCK = -64, LOW = -60, TREE_CLOCK = -48 };
 #define TREE_RUNNING (1ull << 50) /* see tree.h */
-enum { GRAIN = 65536, TICKS = 8192, MODULES = 1024, MAX_DIR = 600, MAX_PATH = 1024, MAX_NAME = 64 };
+enum { GRAIN = 65536, MODULES = 1024, MAX_DIR = 600, MAX_PATH = 1024, MAX_NAME = 64 };
 enum { NOTES = 64, PAUSES = 32, BASES = MODULES };
-enum { CALLS = 512, OPEN = 16, STACKS = 32, MAX_CHILDREN = 16, CHAIN = LOG_MAX_ENTRIES - MAX_CHILDREN };
 #ifndef CAIRN_TRACE_DEPTH
 #define CAIRN_TRACE_DEPTH 0 /* of mode trace; 0: all calls */
 #endif
 enum { TIMED_ABI = 0x57430008 + (CAIRN_MODE << 8) + (CAIRN_TRACE_DEPTH << 16) };
 
-/* A tick: the clock was set between these two times. */
-struct tick {
-  u64 before, after;
-};
+#include "tick.h"
 
 struct module {
   u8 *base; /* 0: it is gone */
@@ -214,27 +210,7 @@ struct process {
 
 /* ---- a thread ---- */
 
-/* An entry of a stack, as package wire documents it. */
-struct entry {
-  u64 pc, lo, hi;
-  u32 flags, sp;
-};
-
-/* A stack: sp has whole stack pointers at the entries, t0 and t1 the bounds of when they were. */
-struct stack {
-  u32 n, found, cut;
-  struct entry entry[CHAIN];
-  u64 sp[CHAIN], t0[CHAIN], t1[CHAIN];
-};
-
-/* A slow exit: entered in [t0, t1], left at e. In that time its stack did not run for away_lo to away_hi. */
-struct slow_call {
-  u64 site, sp, t0, t1, e, away_lo, away_hi;
-  u32 stack, left;  /* left: flags of what left it */
-  u16 gone;         /* of the last open calls, the frames of these are gone */
-  u8 begins;        /* the first frame is that of a function that begins now */
-  char section[32]; /* the beginning of its section's name, if it is one */
-};
+#include "judge_types.h"
 
 /* What marks say of a frame, as c/timed/timed.h documents it. */
 struct annotation {
@@ -250,11 +226,6 @@ enum { NOTE_IGNORE = 1, NOTE_IGNORE_CHILDREN = 2, NOTE_SCOPE = 4 };
 
 struct pause {
   u64 from, to;
-};
-
-struct open_episode {
-  u64 number, sp, t0;
-  u32 stack, written;
 };
 
 /* An open call of a function with hooks: coff_hook.c. */

@@ -6,3 +6,4 @@ typedef unsigned int u32;
 typedef int i32;
 typedef unsigned long long u64;
 typedef long long i64;
+typedef u64 uword;

@@ -70,7 +70,7 @@ static u8 *room(struct process *p, u32 size, u32 a) {
   int full = p->first_used + size > CHUNK;
   if (full && (!p->more || p->more_used + size > CHUNK)) {
     if (!(p->more = map_chunk(p))) return 0;
-    begin_chunk(p, p->more, LOG_KIND_RECORDS, p->origin);
+    begin_chunk(p, p->more, LOG_KIND_RECORDS, p->mono);
     p->more_used = LOG_CHUNK_HEADER_SIZE;
   }
   u32 *used = full ? &p->more_used : &p->first_used;
@@ -85,7 +85,7 @@ static void write_module(struct process *p, const struct module *m, u32 flags) {
   u8 *r = p->first ? room(p, LOG_MODULE_SIZE + ((n + 7) & ~7u), m->number) : 0;
   u64 *f = (u64 *)r;
   if (!r) return;
-  f[1] = tick(p), f[2] = m->slide, f[3] = m->start, f[4] = m->end;
+  f[1] = moment(p), f[2] = m->slide, f[3] = m->start, f[4] = m->end;
   if (!(flags & LOG_MODULE_UNLOADED)) {
     flags |= LOG_MODULE_INSTRUMENTED | (m->main ? LOG_MODULE_MAIN : 0);
     if (m->has_id) copy(r + 48, m->id, ((u16 *)r)[22] = sizeof m->id);
@@ -110,7 +110,11 @@ enum { STATUS = LOG_TYPE_TRAILER, STATUS_SIZE = LOG_TRAILER_SIZE };
 
 static void write_status(struct process *p) {
   u64 *f = (u64 *)(p->first + LOG_CHUNK_HEADER_SIZE);
-  f[1] = now(p), f[2] = load(&p->ticks), f[5] = load(&p->worst), f[11] = p->period, f[13] = LOG_TICK_THREAD;
+  f[1] = now(p), f[2] = load(&p->ticks), f[3] = p->blind, f[4] = p->late, f[5] = load(&p->worst);
+  f[6] = p->borderline, f[7] = p->slow, f[8] = p->dropped, f[9] = p->left_out;
+  f[10] = p->threshold, f[11] = p->period, f[12] = p->low * 1000ul;
+  f[13] = LOG_TICK_THREAD | (u64)p->threads << 32;
+  f[16] = p->episodes;
   ((u32 *)f)[1] = p->ended ? LOG_TRAILER_FINAL : 0;
 }
 #endif
@@ -118,14 +122,12 @@ static void write_status(struct process *p) {
 /* ---- the file ---- */
 
 static void put_header(const struct process *p, u8 *h) {
-  u64 t[2] = {0, 0};
-  gettimeofday(t, 0);
   copy(h, LOG_MAGIC, 8);
   *(u16 *)(h + LOG_VERSION_OFFSET) = LOG_VERSION;
   *(u16 *)(h + LOG_SIZE_OFFSET) = LOG_HEADER_SIZE;
   *(u32 *)(h + LOG_PID_OFFSET) = (u32)p->pid;
-  *(u64 *)(h + LOG_REALTIME_OFFSET) = t[0] * SECOND + (u32)t[1] * 1000ul;
-  *(u64 *)(h + LOG_MONOTONIC_OFFSET) = p->origin;
+  *(u64 *)(h + LOG_REALTIME_OFFSET) = p->real;
+  *(u64 *)(h + LOG_MONOTONIC_OFFSET) = p->mono;
   *(u32 *)(h + LOG_FLAGS_OFFSET) = (p->forked ? LOG_FORKED : 0) | LOG_CALLS_UNKNOWN << LOG_CALLS_SHIFT;
   *(u32 *)(h + LOG_MODE_OFFSET) = CAIRN_MODE;
   *(u32 *)(h + LOG_CHECKSUM_OFFSET) = sum_of(h, LOG_CHECKSUM_OFFSET);
@@ -156,7 +158,7 @@ static int begin_log(struct process *p) {
   if (fd >= 0) close(fd);
   u8 *c = ok ? map_chunk(p) : 0;
   if (!c) return 0;
-  begin_chunk(p, c, LOG_KIND_RECORDS, p->origin);
+  begin_chunk(p, c, LOG_KIND_RECORDS, p->mono);
   p->first_used = LOG_CHUNK_HEADER_SIZE;
   p->first = c;
   u8 *r = room(p, STATUS_SIZE, 0);

@@ -30,7 +30,6 @@ static void print_error(const char *what, const char *about) {
   write(2, b, (u64)(p - b));
 }
 
-static u64 tick(struct process *p);
 static void thread_ends(void *of);
 
 /* What a mode does. */
@@ -43,10 +42,10 @@ static void fork_mode(struct process *p);
 /* ---- the clock ---- */
 
 #if CAIRN_MODE == LOG_MODE_TRACE
-/* tick moves the clock to now, and returns the time: no event so far is later, and none that follows is earlier. The thread of
+/* moment moves the clock to now, and returns the time: no event so far is later, and none that follows is earlier. The thread of
  * the clock calls it each period, and so does each thread that begins a chunk: with many calls, times are finer than the period. */
-static u64 tick(struct process *p) {
-  u64 time = now(p), c = less(time, p->origin) / LOG_CLOCK_UNIT + 1, old = load(&p->clock);
+static u64 moment(struct process *p) {
+  u64 time = now(p), c = less(time, p->mono) / LOG_CLOCK_UNIT + 1, old = load(&p->clock);
   while (c > old) {
     if (!__atomic_compare_exchange_n(&p->clock, &old, c, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) continue;
     u64 gap = (c - old) * LOG_CLOCK_UNIT;
@@ -56,19 +55,13 @@ static u64 tick(struct process *p) {
   return time;
 }
 
-static u64 time_of(const struct process *p, u64 clock) { return p->origin + (clock - 1) * LOG_CLOCK_UNIT; }
-#else
-/* clock_of returns the value of the clock at a time: us since the start, plus 1. */
-static u64 clock_of(const struct process *p, u64 time) { return less(time, p->origin) / 1000 + 1; }
+static void tick(struct process *p) { moment(p); }
 
-/* tick sets the clock, and returns the time. */
-static u64 tick(struct process *p) {
-  u64 time = now(p), c = clock_of(p, time), before = load((u64 *)word(p, TREE_CLOCK));
-  if (before && add(&p->ticks, 1) && (c + TREE_RUNNING - before) * 1000 > load(&p->worst)) store(&p->worst, (c + TREE_RUNNING - before) * 1000);
-  store(word(p, CLOCK), (u32)c);
-  store((u64 *)word(p, TREE_CLOCK), c + TREE_RUNNING);
-  return time;
-}
+static u64 time_of(const struct process *p, u64 clock) { return p->mono + (clock - 1) * LOG_CLOCK_UNIT; }
+#else
+#include "interval.h"
+
+static u64 moment(struct process *p) { return now(p); }
 #endif
 
 #include "macho_log.h"
@@ -94,6 +87,10 @@ static char *put_id(char *p, const struct image *image) {
   *p = 0;
   return p;
 }
+
+#if CAIRN_MODE == LOG_MODE_SPIKE
+#include "macho_starts.h"
+#endif
 
 /* add_image notes the image that this is linked into. */
 static void add_image(struct module *m) {
@@ -122,6 +119,9 @@ static void add_image(struct module *m) {
   put_some(q, name, MAX_NAME + 60);
   if (*name == '/') put_some(m->path, name, MAX_PATH - 1);
   m->image = image;
+#if CAIRN_MODE == LOG_MODE_SPIKE
+  note_starts(m);
+#endif
 }
 
 static struct process *find_shared(void) {
@@ -166,6 +166,17 @@ static void give(struct process *p, const u32 *signals) {
   pthread_sigmask(SIG_SETMASK, signals, 0);
 }
 
+#if CAIRN_MODE != LOG_MODE_TRACE
+/* make_window makes the window, and reports whether there is one. A stack pointer may be misaligned. */
+static int make_window(struct process *p) {
+  u8 *m = mmap(0, WINDOW + 2 * GRAIN, PROT_RW, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE, -1, 0);
+  if (m == (u8 *)-1) return 0;
+  p->base = m + GRAIN;
+  tick(p);
+  return 1;
+}
+#endif
+
 /* make_key makes the key, and reports whether its slot is where inserted code looks for it. */
 static int make_key(struct process *p) {
   if (pthread_key_create(&p->key, thread_ends)) return 0;
@@ -202,14 +213,21 @@ static void start_clock(struct process *p) {
 
 /* ---- the life of the process ---- */
 
+/* set_origin makes now the time from which the clock counts. */
+static void set_origin(struct process *p) {
+  u64 t[2] = {0, 0};
+  gettimeofday(t, 0);
+  p->real = t[0] * SECOND + (u32)t[1] * 1000ul;
+  p->mono = now(p);
+}
+
 /* forked makes the child begin a log of its own. */
 static void forked(void) {
   struct process *p = shared.process;
   p->lock = 0;
   p->pid = getpid();
   p->forked = 1, p->has_clock = 0;
-  p->origin = now(p);
-  p->ticks = p->worst = p->chunks = 0;
+  p->chunks = 0;
   p->first_used = 0;
   p->first = p->more = 0;
   fork_mode(p);
@@ -250,7 +268,7 @@ static struct process *make_state(void) {
   mach_timebase_info(timebase);
   p->numer = timebase[0], p->denom = timebase[1];
   p->pid = getpid();
-  p->origin = now(p);
+  set_origin(p);
   p->clock = 1;
   if (_NSGetExecutablePath(exe, &size)) put(exe, "program");
   for (const char *s = exe; *s; s++)
@@ -317,7 +335,7 @@ static struct process *start(void) {
 
 /* The thread of the clock starts when the system's libraries are ready. Handlers run in reverse order: those that later
  * constructors register run before this one. */
-__attribute__((__constructor__(101))) static void begin(void) {
+__attribute__((__constructor__(101))) static void begin_process(void) {
   struct process *p = start();
   if (!p || p->ready) return;
   p->ready = 1;
@@ -328,6 +346,8 @@ __attribute__((__constructor__(101))) static void begin(void) {
 #include "macho_routine.h"
 #if CAIRN_MODE == LOG_MODE_TRACE
 #include "macho_trace.c"
-#else
+#elif CAIRN_MODE == LOG_MODE_STACKS
 #include "macho_tree.c"
+#else
+#include "macho_spike.c"
 #endif

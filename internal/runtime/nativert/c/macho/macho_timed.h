@@ -7,6 +7,8 @@
  *   macho_trace.c     mode trace: chunks of events
  *   macho_tree.h      mode stacks: what the trees of calls, which are those of other systems, get from this one
  *   macho_tree.c      where inserted code comes to
+ *   macho_spike.c     mode spike: threads, stacks by frame pointers, what inserted code calls
+ *   macho_starts.h    where the functions of an image begin
  *
  * It is the counterpart of c/timed, and smaller. Each chunk of the log's file is mapped while it is written, so that
  * what was recorded is in it however the process ends. The file is opened by its name for each chunk: programs may close
@@ -21,6 +23,7 @@ typedef unsigned int u32;
 typedef int i32;
 typedef unsigned long u64;
 typedef long i64;
+typedef u64 uword;
 
 #include "timedwire.h"
 #include "timed_names.h"
@@ -42,6 +45,8 @@ extern int pthread_create(void **, const void *, void *(*)(void *), void *) WEAK
 extern int pthread_key_create(u64 *, void (*)(void *)) WEAK, pthread_setspecific(u64, const void *) WEAK;
 extern int pthread_sigmask(int, const u32 *, u32 *) WEAK, pthread_threadid_np(void *, u64 *) WEAK;
 extern int pthread_setname_np(const char *) WEAK, pthread_set_qos_class_self_np(u32, int) WEAK;
+extern u64 pthread_self(void) WEAK, pthread_get_stackaddr_np(u64) WEAK, pthread_get_stacksize_np(u64) WEAK;
+extern int pthread_getname_np(u64, char *, u64) WEAK;
 extern void os_unfair_lock_lock(u32 *) WEAK, os_unfair_lock_unlock(u32 *) WEAK;
 extern u64 mach_absolute_time(void) WEAK;
 extern int mach_timebase_info(u32 *) WEAK, mach_wait_until(u64) WEAK;
@@ -89,11 +94,17 @@ enum { CLOCK = -64, LOW = -60, TREE_CLOCK = -48, GRAIN = 65536 };
 #define word(p, at) ((u32 *)((p)->base + (at)))
 #define slot(p, sp) ((u32 *)((p)->base + (u32)(sp)))
 
+#include "tick.h"
+#include "judge_types.h"
+
 struct module {
   u64 start, end, slide;
   const struct image *image; /* 0: it is gone */
   u32 number, main;
   u8 has_id, id[16];
+  const u8 *starts_end; /* see macho_starts.h */
+  u64 functions;    /* how many */
+  struct mark *marks;
   char path[MAX_PATH];
 };
 
@@ -114,12 +125,21 @@ struct process {
   i32 pid;
   u8 off, failed, forked, ready, has_clock, ended;
   u8 *base; /* of the window */
+  u8 quiet;
+  u32 rate, low; /* low: inline threshold in us */
+  u64 threshold, late, blind;
+  u64 episodes, borderline, slow, dropped;
+  u64 left_out, second, in_second; /* by the rate limit */
+  u32 threads;
+  struct {
+    u64 current;
+  } frames;
   struct {
     struct trees *trees;
     u64 pause;
   } stacks;
   u32 numer, denom; /* of ticks of mach_absolute_time to nanoseconds */
-  u64 origin;       /* when the clock was 0 */
+  u64 real, mono;   /* the start: when the clock was 0 */
   u64 period;
   u64 ring_chunks; /* 0: the file grows without limit */
   struct place *ring;
@@ -135,6 +155,7 @@ struct process {
   char name[MAX_NAME + 16]; /* of the program, with the beginning of its id */
   char dir[MAX_DIR], path[MAX_PATH];
   struct module module[MAX_MODULES];
+  struct tick tick[CAIRN_MODE == LOG_MODE_TRACE ? 1 : TICKS]; /* ring */
 };
 
 static inline u64 less(u64 a, u64 b) { return a > b ? a - b : 0; }

@@ -31,7 +31,7 @@ static u32 complete(struct process *p, u8 *c, u64 time) {
 
 /* another completes a thread's chunk, if it has one, and gives it another. */
 static u8 *another(struct process *p, u8 *old, u32 tid) {
-  u64 time = tick(p);
+  u64 time = moment(p);
   u32 before = old && *(u32 *)old == LOG_CHUNK_MAGIC ? complete(p, old, time) : 0;
   u8 *c = p->off || !begin_log(p) ? 0 : p->ring_chunks ? ring_chunk(p, tid) : map_chunk(p);
   if (!c) return p->sink;
@@ -72,8 +72,9 @@ static void module_goes(struct process *p, struct module *m) {}
 
 /* fork_mode makes the child begin a log of its own at its next event. */
 static void fork_mode(struct process *p) {
+  set_origin(p);
   p->clock = 1;
-  p->hand = p->overwritten = p->sequence = 0;
+  p->ticks = p->worst = p->hand = p->overwritten = p->sequence = 0;
   for (u64 i = 0; i < p->ring_chunks; i++) p->ring[i] = (struct place){0, 0};
   pthread_setspecific(p->key, 0);
 }

@@ -5,16 +5,7 @@
 #include "tree.c"
 #include "tree_log.c"
 
-/* start_mode makes the window, and the place of the trees. */
-static int start_mode(struct process *p) {
-  u8 *m = mmap(0, WINDOW + 2 * GRAIN, PROT_RW, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE, -1, 0); /* a stack pointer may be misaligned */
-  if (m == (u8 *)-1) return 0;
-  p->base = m + GRAIN;
-  tick(p);
-  if (trees_of(p)) return 1;
-  munmap(m, WINDOW + 2 * GRAIN);
-  return 0;
-}
+static int start_mode(struct process *p) { return make_window(p) && trees_of(p); }
 
 /* write_mode writes the trees; in time, or at the end. */
 static void write_mode(struct process *p, int final) {
@@ -34,9 +25,9 @@ static void thread_ends(void *node) {
 
 /* fork_mode makes the child begin a log of its own. Its clock starts when a function looks for its node, which is in no slot. */
 static void fork_mode(struct process *p) {
-  store((u64 *)word(p, TREE_CLOCK), 0);
-  tick(p);
+  set_origin(p);
   p->ticks = p->worst = p->ended = 0;
+  tick(p);
   __cairn_tree_forked(p);
   for (struct node *n = current_node(); n->parent && n->parent != n; n = n->parent)
     for (u32 i = 0; i < TREE_SLOTS; i++) n->parent->slot[i] = n->slot[i] = &p->stacks.trees->empty;
@@ -80,7 +71,7 @@ static u64 of_tree_leave(u64 r, u8 *vectors, u64 sp) {
   struct process *p = shared.process;
   if (!p) return 0;
   u64 saved = begin_system(vectors);
-  if (getpid() == p->pid && (r || !p->forked || p->first || now(p) - p->origin > 100 * MS)) {
+  if (getpid() == p->pid && (r || !p->forked || p->first || now(p) - p->mono > 100 * MS)) {
     p->ended |= r == 1;
     tick(p);
     write_mode(p, 1);

@@ -11,12 +11,14 @@ static int ends_word(const char *s) { return !*s || *s == ','; }
 
 /* value_of parses a number with a unit: units are their names, one behind the other, and scale what they stand for. It is 0 if it is invalid. */
 static u64 value_of(const char *s, const char *units, const u64 *scale) {
-  u64 v = 0;
-  u32 digits = 0;
-  for (; *s >= '0' && *s <= '9' && digits < 9; s++, digits++) v = v * 10 + (u64)(*s - '0');
+  u64 v = 0, of = 1;
+  u32 digits = 0, point = 0;
+  for (; digits < 9 && ((*s >= '0' && *s <= '9') || (*s == '.' && !point)); s++)
+    if (*s == '.') point = 1;
+    else v = v * 10 + (u64)(*s - '0'), digits++, of *= point ? 10 : 1;
   for (; digits && *units; units += length(units) + 1, scale++) {
     const char *end = word_value(s, units);
-    if (end && ends_word(end)) return v * *scale;
+    if (end && ends_word(end)) return v * *scale / of;
   }
   return 0;
 }
@@ -26,7 +28,7 @@ static u64 value_of(const char *s, const char *units, const u64 *scale) {
 #define WORDS "size=16MB,file,period=1ms,off"
 #else
 #define VARIABLE "CAIRN_SPIKE"
-#define WORDS "period=1ms,off"
+#define WORDS (CAIRN_MODE == LOG_MODE_SPIKE ? "threshold=10ms,period=1ms,rate=100,off" : "period=1ms,off")
 #endif
 
 /* set applies a word, and reports whether it is one. */
@@ -43,6 +45,11 @@ static int set(struct process *p, const char *s) {
   else if ((v = word_value(s, "size=")) && (n = value_of(v, "KB\0MB\0GB\0", sizes)) >= CHUNK && n <= 1ul << 36) p->ring_chunks = n / CHUNK;
 #endif
   else if ((v = word_value(s, "period=")) && (n = value_of(v, "us\0ms\0s\0", times)) >= LOG_CLOCK_UNIT && n <= SECOND) p->period = n;
+#if CAIRN_MODE == LOG_MODE_SPIKE
+  else if ((v = word_value(s, "threshold=")) && (n = value_of(v, "us\0ms\0s\0", times)) >= 10000) p->threshold = n;
+  else if ((v = word_value(s, "rate=")) && *v >= '0' && *v <= '9')
+    for (p->rate = 0; *v >= '0' && *v <= '9' && p->rate < 1u << 27; v++) p->rate = p->rate * 10 + (u32)(*v - '0');
+#endif
   else return 0;
   return 1;
 }
@@ -54,7 +61,7 @@ static void set_all(struct process *p, const char *s) {
     if (*s != ',' && !set(p, s)) {
       q = put(text, "cairn: " VARIABLE ": ");
       for (u32 i = 0; !ends_word(s + i) && i < 100; i++) *q++ = s[i];
-      q = put(q, " is not understood; ignored (" WORDS ")\n");
+      q = put(put(put(q, " is not understood; ignored ("), WORDS), ")\n");
       write(2, text, (u64)(q - text));
     }
     while (!ends_word(s)) s++;
@@ -62,17 +69,24 @@ static void set_all(struct process *p, const char *s) {
   }
 }
 
+#ifndef CAIRN_DEFAULTS
+#define CAIRN_DEFAULTS ""
+#endif
+
 /* read_environment finds the directory of logs. A program with more rights than its caller writes none. */
 static void read_environment(struct process *p) {
   const char *s = getenv(VARIABLE), *home;
   char *q = p->dir;
-  p->period = MS;
+  p->period = 0;
+  p->threshold = 10 * MS, p->rate = 100;
   p->ring_chunks = (16ul << 20) / CHUNK;
   if (issetugid && issetugid()) {
     p->off = 1;
     return;
   }
+  set_all(p, CAIRN_DEFAULTS);
   if (s) set_all(p, s);
+  if (!p->period) p->period = CAIRN_MODE == LOG_MODE_SPIKE ? least(most(p->threshold / 8, MS / 4), MS) : MS;
   s = getenv("CAIRN_DIR");
   if (!s || !*s) s = CAIRN_DEFAULT_DIR;
   if (!*s) p->off = 1;

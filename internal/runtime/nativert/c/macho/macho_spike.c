@@ -1,0 +1,290 @@
+/* Mode spike: calls that take too long, as c/timed/timed_slow.c finds them. Stacks are walked by frame pointers, which code for
+ * Apple's systems keeps. */
+
+/* Where a routine was called: the stack pointer at the entry of the function, where that returns to, and the frame of its caller. */
+struct context {
+  u64 pc, sp, next, fp;
+};
+
+struct thread {
+  u32 tid, busy, named, name_length;
+  u32 notes, inactive, paused, pauses; /* of marks: 0 */
+  u64 calls, reported;
+  u32 opened;
+  u64 low, high;                  /* of its stack */
+  struct slow_call call[CALLS];   /* ring */
+  struct open_episode open[OPEN]; /* ring of opened */
+  struct context context;
+  struct stack stack;  /* of the call that is judged */
+  struct stack raised; /* of what may leave calls */
+  char name[64];
+  u64 record[(LOG_EPISODE_SIZE + LOG_MAX_ENTRIES * LOG_ENTRY_SIZE) / 8];
+};
+
+/* ---- stacks ---- */
+
+/* stamps reports whether a function begins with code that reads the window's address, which is at a place in its image. */
+static int stamps(const struct process *p, const struct module *m, u64 f) {
+  u64 at;
+#if __aarch64__
+  u32 page = ((const u32 *)f)[0], word = ((const u32 *)f)[1];
+  if ((page & 0x9f00001f) != 0x90000010 || (word & 0xffc003ff) != 0xf9400210) return 0;
+  at = (f & -4096ul) + (u64)((i64)((u64)(page >> 5 & 0x7ffff) << 45 | (u64)(page >> 29 & 3) << 43) >> 31) + (word >> 10 & 0xfff) * 8;
+#else
+  const u8 *code = (const u8 *)f;
+  if (*(const u32 *)code == 0x24448948) code += 5; /* movq %rax, -16(%rsp) */
+  if ((code[0] != 0x4c || code[2] != 0x15) && (code[0] != 0x48 || code[2] != 5)) return 0;
+  if (code[1] != 0x8b) return 0;
+  at = (u64)code + 7 + (u64)(i64)*(const i32 *)(code + 3);
+#endif
+  return at >= m->start && at + 8 <= m->end && *(u8 *const *)at == p->base;
+}
+
+/* is_stamped reports whether the function that an address is in stamps its calls. */
+static int is_stamped(const struct process *p, u64 pc) {
+  for (const struct module *m = p->module; m < p->module + p->modules; m++)
+    if (load(&m->image) && pc >= m->start && pc < m->end) {
+      u64 f = function_of(m, pc);
+      return f && stamps(p, m, f);
+    }
+  return 0;
+}
+
+/* set_times sets the times of an entry as of e. */
+static void set_times(struct stack *s, u32 i, u64 e) {
+  struct entry *x = &s->entry[i];
+  if (x->flags & LOG_ENTRY_NO_STAMP) return;
+  x->lo = less(e, s->t1[i]), x->hi = less(e, s->t0[i]);
+}
+
+/* A frame's pointer is so far below the stack pointer of the entry. */
+#if __aarch64__
+enum { FRAME = 16, FRAME_STEP = 16 };
+#else
+enum { FRAME = 8, FRAME_STEP = 8 };
+#endif
+#define ADDRESS ((1ul << 47) - 1) /* without a signature */
+
+static void walk(struct process *p, const struct context *c, u64 e, struct stack *s) {
+  u64 pc = c->pc, sp = c->sp, next = c->next, fp = c->fp, high = ((struct thread *)own_slot(8 * p->key))->high;
+  s->n = s->found = s->cut = 0;
+  while (pc) {
+    s->found++;
+    if (s->n == CHAIN) {
+      s->cut = 1;
+      return;
+    }
+    u32 i = s->n++;
+    s->sp[i] = sp;
+    s->entry[i] = (struct entry){pc, 0, 0, LOG_ENTRY_NO_STAMP, (u32)sp};
+    if (is_stamped(p, pc - 1) && entered(p, sp, e, &s->t0[i], &s->t1[i])) s->entry[i].flags = 0, set_times(s, i, e);
+    if (fp < sp || fp % FRAME_STEP || fp + 16 > high) return;
+    pc = next & ADDRESS, sp = fp + FRAME, next = ((u64 *)fp)[1], fp = *(u64 *)fp;
+  }
+}
+
+/* ---- threads ---- */
+
+/* thread_of returns the state of this thread, 0 if there is no memory. */
+static struct thread *thread_of(struct process *p) {
+  struct thread *t = (struct thread *)own_slot(8 * p->key);
+  u64 tid = 0;
+  if (t) return t;
+  t = mmap(0, sizeof *t, PROT_RW, MAP_PRIVATE | MAP_ANON, -1, 0);
+  if (t == (struct thread *)-1) return 0;
+  pthread_threadid_np(0, &tid);
+  t->tid = (u32)tid;
+  if (pthread_get_stackaddr_np && pthread_get_stacksize_np) t->high = pthread_get_stackaddr_np(pthread_self()), t->low = t->high - pthread_get_stacksize_np(pthread_self());
+  pthread_setspecific(p->key, t);
+  add(&p->threads, 1);
+  return t;
+}
+
+static void thread_ends(void *t) { munmap(t, sizeof(struct thread)); }
+
+static void start_again(struct process *p);
+
+static u32 stack_of(struct thread *t) {
+  u64 sp = (u64)__builtin_frame_address(0);
+  return sp >= t->low && sp < t->high ? 0 : LOG_STACK_UNKNOWN;
+}
+
+/* ---- the log ---- */
+
+static void put_record(struct process *p, u32 type, u32 tid, const u64 *f, u32 size) {
+  u8 *r = room(p, size, tid);
+  if (!r) return;
+  copy(r + 8, f + 1, size - 8);
+  store((u16 *)r, (u16)type);
+}
+
+static void write_record(struct process *p, u32 type, u32 tid, const u64 *f, u32 size, u64 time) {
+  u32 signals;
+  take(p, &signals);
+  if (!p->failed && begin_log(p)) put_record(p, type, tid, f, size);
+  give(p, &signals);
+}
+
+/* write_thread writes the name of a thread, once. */
+static void write_thread(struct process *p, struct thread *t, u64 time) {
+  u64 record[(LOG_THREAD_SIZE + sizeof t->name) / 8];
+  for (u32 i = 0; i < sizeof record / 8; i++) ((volatile u64 *)record)[i] = 0;
+  t->named = 1;
+  if (pthread_getname_np) pthread_getname_np(pthread_self(), t->name, sizeof t->name);
+  record[1] = time, record[2] = length(t->name);
+  copy(record + 3, t->name, record[2]);
+  put_record(p, LOG_TYPE_THREAD, t->tid, record, LOG_THREAD_SIZE + (((u32)record[2] + 7) & ~7u));
+}
+
+/* write_episode writes an episode unless there were too many in this second, and reports whether it did. */
+static int write_episode(struct process *p, struct thread *t, const u64 *f, u32 size) {
+  u32 signals;
+  u64 time = f[2];
+  take(p, &signals);
+  if (time / SECOND != p->second) p->second = time / SECOND, p->in_second = 0;
+  int written = !p->failed && p->in_second < p->rate && begin_log(p);
+  if (written) {
+    p->in_second++;
+    if (!t->named) write_thread(p, t, time);
+    put_record(p, LOG_TYPE_EPISODE, t->tid, f, size);
+    write_status(p);
+  } else {
+    p->left_out++;
+  }
+  give(p, &signals);
+  return written;
+}
+
+/* ---- what judge.h has from others and is not here: marks, fibers, causes ---- */
+
+static void away(struct process *p, u64 base, u64 t0, u64 t1, u64 e, u64 *lo, u64 *hi) { *lo = *hi = 0; }
+static void open_ended(struct process *p, const struct slow_call *c) {}
+static void write_why(struct process *p, struct thread *t, u64 number, const struct slow_call *c) {}
+static u64 paused(const struct thread *t, u64 from, u64 to, int all) { return 0; }
+static u64 bytes_of(const char *s) { return 0; }
+static u64 stack_base(void) { return 0; }
+#define __cairn_section_of(t, sp, to, room) ((void)0)
+#define __cairn_scopes(p, t, sp, e, stack, n, max) (n)
+#define __cairn_scope_names(t, number, sp) ((void)0)
+#define __cairn_numbered_text(number, kind, sp, pc, text, size) ((void)0)
+#define __cairn_rule(p, t, sp, t0, flags) (*(flags) = 0, (p)->threshold)
+
+#include "judge.h"
+
+/* ---- the process ---- */
+
+static int start_mode(struct process *p) {
+  if (!make_window(p)) return 0;
+  set_low(p);
+  return 1;
+}
+
+static void write_mode(struct process *p, int final) {
+  enum { LOOK = 100 };
+  u32 signals;
+  if (!final && p->ticks % LOOK) return;
+  take(p, &signals);
+  if (!p->failed && begin_log(p)) write_status(p);
+  give(p, &signals);
+}
+
+static void module_goes(struct process *p, struct module *m) {}
+
+/* fork_mode makes the child begin a log of its own. All exits seem slow to it, until one has started its clock. What was called before that
+ * may have been called at any time since the last tick of the parent. */
+static void fork_mode(struct process *p) {
+  struct thread *t = (struct thread *)own_slot(8 * p->key);
+  u64 tid = 0;
+  pthread_threadid_np(0, &tid);
+  if (t) t->tid = (u32)tid, t->calls = t->opened = t->raised.n = 0;
+  p->episodes = p->borderline = p->slow = p->dropped = p->left_out = p->late = p->blind = 0;
+  p->ended = 0;
+  store(word(p, LOW), (u32)-1);
+}
+
+static void start_again(struct process *p) {
+  start_clock(p);
+  tick(p);
+  set_low(p);
+}
+
+/* ---- what inserted code calls ---- */
+
+/* What is below the stack pointer of a routine's call: where that returns to, and the frame pointer. */
+#if __aarch64__
+#define SITE(sp) ((u64 *)(sp))[-3]
+#define FP(sp) ((u64 *)(sp))[-4]
+#define CALLER(sp) ((u64 *)(sp))[-1] /* at an exit, in front of which the return address is saved */
+#else
+#define SITE(sp) ((u64 *)(sp))[-1]
+#define FP(sp) ((u64 *)(sp))[-2]
+#define CALLER(sp) *(u64 *)(sp)
+#endif
+
+/* frame_of returns the context of a call in the middle of a function, which was entered with the stack pointer entry; without callers, if it
+ * has no frame pointer. */
+static struct context frame_of(u64 sp, u64 entry) {
+  u64 fp = FP(sp);
+  if (fp + FRAME != entry) return (struct context){SITE(sp), entry, 0, 0};
+  return (struct context){SITE(sp), entry, ((u64 *)fp)[1], *(u64 *)fp};
+}
+
+static void judge_exit(struct process *p, u64 sp) {
+  struct slow_call c = {.site = SITE(sp), .sp = sp, .e = now(p)};
+  struct thread *t;
+  if (!p->has_clock && p->ready) start_again(p);
+  if (!entered(p, sp, c.e, &c.t0, &c.t1) || c.e - c.t0 < p->low * 1000ul) return;
+  if (!(t = begin(p))) {
+    add(&p->dropped, c.e - c.t0 >= p->threshold);
+    return;
+  }
+  t->context = (struct context){SITE(sp), sp, CALLER(sp), FP(sp)};
+  store(slot(p, sp), 0); /* the stamps that remain are of calls that go on, or were short */
+  evaluate(p, t, c, 0, 0);
+  end(t);
+}
+
+static u64 of_slow(u64 r, u8 *vectors, u64 sp) {
+  u64 saved = begin_system(vectors);
+  judge_exit(shared.process, sp);
+  end_system(saved, vectors);
+  return 0;
+}
+
+/* of_arrived: control is back in the call that was entered with the stack pointer r. */
+static u64 of_arrived(u64 r, u8 *vectors, u64 sp) {
+  struct process *p = shared.process;
+  struct thread *t = p ? (struct thread *)own_slot(8 * p->key) : 0;
+  if (!t || !t->raised.n || !(t = begin(p))) return 0;
+  u64 saved = begin_system(vectors);
+  left(p, t, r);
+  end_system(saved, vectors);
+  end(t);
+  return 0;
+}
+
+/* of_raises: what is called next may leave calls. */
+static u64 of_raises(u64 r, u8 *vectors, u64 sp) {
+  struct process *p = shared.process;
+  struct thread *t;
+  if (!p || p->off) return 0;
+  u64 saved = begin_system(vectors);
+  if ((t = begin(p))) {
+    t->context = frame_of(sp, r);
+    walk(p, &t->context, now(p), &t->raised);
+    end(t);
+  }
+  end_system(saved, vectors);
+  return 0;
+}
+
+/* of_departs: what is called next ends the thread. */
+static u64 of_departs(u64 r, u8 *vectors, u64 sp) {
+  of_raises(r, vectors, sp);
+  return of_arrived(~0ul, vectors, sp);
+}
+
+ROUTINE(slow)
+ROUTINE(arrived)
+ROUTINE(raises)
+ROUTINE(departs)

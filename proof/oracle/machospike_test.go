@@ -1,0 +1,89 @@
+//go:build linux && amd64
+
+package oracle
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cairnprof/cairn/internal/shorttest"
+)
+
+// TestMachOSpikes finds calls that take too long, in each of the ways in which a call can end: those that are found in the program for
+// Windows and Linux, with the same callers. Its calls take longer until all are found, as the clock may be late on a loaded machine.
+func TestMachOSpikes(t *testing.T) {
+	t.Parallel()
+	shorttest.Proof(t)
+	for _, system := range []apple{macOS, iOS} {
+		for _, flags := range shorttest.Rows(1, "-O2", "-O0", "-Os -g") {
+			t.Run(system.target+flags, func(t *testing.T) {
+				t.Parallel()
+				args := system.linuxArgs(t, flags, filepath.Join("testdata", "windowsspikes", "stalls.cc"))
+				want := output(t, system.load(t, system.emulator, build(t, "", "clang++-22", args...)))
+				program := build(t, "spike --threshold 30ms --small 0", "clang++-22", args...)
+				rows := stallRows(strings.Contains(flags, "-O0"))
+				for ms := 60; ; ms *= 3 {
+					logs := t.TempDir()
+					cmd := system.load(t, system.emulator, program, strconv.Itoa(ms))
+					cmd.Env = append(cmd.Env, "CAIRN_DIR="+logs)
+					checkAnswer(t, output(t, cmd), want)
+					if found := spikeRows(t, logs, program); ms > 1000 || firstMissing(found, rows) == "" {
+						checkRows(t, flags, found, rows)
+						break
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestMachOSpikeLife ends programs in all ways: what took too long is in the log, once for each process.
+func TestMachOSpikeLife(t *testing.T) {
+	t.Parallel()
+	for _, system := range []apple{macOS, iOS} {
+		t.Run(system.target, func(t *testing.T) {
+			t.Parallel()
+			program := build(t, "spike --threshold 30ms --small 0", "clang-22", system.args(t, "-O1", filepath.Join("testdata", "macho", "late.c"))...)
+			for _, c := range []struct {
+				end, settings string
+				logs          int
+			}{{"exit", "", 1}, {"kill", "", 1}, {"leave", "", 1}, {"child", "", 2}, {"exit", "off", 0}, {"exit", "threshold=100s", 1}} {
+				if c.end == "child" && system.emulator != nil {
+					continue // the emulator cannot start threads in a child
+				}
+				row := " > outer timed > middle timed > stall timed, middle ended, outer ended"
+				rows := slices.Repeat([]string{row}, c.logs)
+				if c.settings != "" {
+					rows = nil
+				}
+				for ms := 60; ; ms *= 3 {
+					logs := t.TempDir()
+					cmd := system.load(t, system.emulator, program, c.end, fmt.Sprint(ms))
+					cmd.Env = append(cmd.Env, "CAIRN_DIR="+logs, "CAIRN_SPIKE="+c.settings)
+					if err := cmd.Run(); (err != nil) != (c.end == "kill") {
+						t.Fatalf("%s: %v", c.end, err)
+					}
+					files, err := filepath.Glob(filepath.Join(logs, "*.cairnlog"))
+					if err != nil || len(files) != c.logs {
+						t.Fatalf("%s %s: logs %q (%v), want %d", c.end, c.settings, files, err, c.logs)
+					}
+					if c.logs == 0 {
+						break
+					}
+					found := spikeRows(t, logs, program)
+					if ms > 1000 || firstMissing(found, rows) == "" {
+						checkRows(t, c.end, found, rows)
+						if rows == nil && len(found) > 0 {
+							t.Errorf("%s: %v, want none", c.settings, found)
+						}
+						break
+					}
+				}
+			}
+		})
+	}
+}

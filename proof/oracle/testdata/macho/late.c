@@ -1,0 +1,36 @@
+/* Has calls that take long, as long as its second argument says in ms, and ends as its first one says. */
+extern int fork(void), waitpid(int, int *, int), raise(int), strcmp(const char *, const char *), atoi(const char *), nanosleep(const long *, long *);
+extern void exit(int), _exit(int);
+enum { SIGKILL = 9 };
+
+#define OWN __attribute__((noinline))
+static volatile int sum;
+OWN void quick(int n) { sum += n; }
+OWN void stall(int ms) {
+  long t[2] = {ms / 1000, ms % 1000 * 1000000l};
+  nanosleep(t, 0);
+  sum++;
+}
+OWN void middle(int ms) {
+  stall(ms);
+  sum++;
+}
+OWN void outer(int ms) {
+  middle(ms);
+  sum++;
+}
+
+int main(int argc, char **argv) {
+  int status, ms = atoi(argv[2]), child = !strcmp(argv[1], "child");
+  quick(1);
+  if (child && !fork()) {
+    quick(2);
+    outer(ms);
+    exit(0);
+  }
+  if (child) waitpid(-1, &status, 0);
+  outer(ms);
+  if (!strcmp(argv[1], "kill")) raise(SIGKILL);
+  if (!strcmp(argv[1], "leave")) _exit(0);
+  return 0;
+}
