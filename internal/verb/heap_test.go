@@ -23,7 +23,10 @@ func TestCollectSeldom(t *testing.T) {
 		t.Errorf("%d%% with a small heap", now)
 	}
 	large := make([]byte, 2*more)
-	for percent() == seldom {
+	for n := 0; percent() == seldom; n++ {
+		if n == 1000 {
+			t.Fatalf("%d%% with a large heap", seldom)
+		}
 		runtime.GC() // its cleanups run some time after it
 		runtime.Gosched()
 	}
