@@ -202,9 +202,12 @@ func (f *InstrumentFlags) withProbes(ctx context.Context, in *invocation) error 
 	}
 	if cmd.Writes && !check {
 		tc := driver.Toolchain{Timed: f.Shim.Mode.Timed(), Marks: f.Shim.Mode == prof.ModeSpike, Apart: f.apart(ctx, c, cmd)}
-		return c.become(ctx, append(argv[:1:1], cmd.TextArgs(argv[1:], tc)...), "")
+		return c.become(ctx, append(argv[:1:1], f.withHeader(ctx, c, cmd, cmd.TextArgs(argv[1:], tc))...), "")
 	}
 	if !cmd.Compiles && !cmd.Links && !cmd.Merges && cmd.Refusal == "" {
+		if !check {
+			argv = append(argv[:1:1], f.withHeader(ctx, c, cmd, argv[1:])...)
+		}
 		return c.become(ctx, argv, "")
 	}
 	p, err := f.plan(ctx, c, cmd, check)
@@ -234,6 +237,18 @@ func (f *InstrumentFlags) withProbes(ctx context.Context, in *invocation) error 
 		return c.become(ctx, append(argv, f.mergeRecord(in.streams, cmd, p.tc)...), "")
 	}
 	return f.instrument(ctx, in, p)
+}
+
+// withHeader returns arguments of a command that reads sources and makes no objects, with the directory of cairn.h.
+func (f *InstrumentFlags) withHeader(ctx context.Context, c Compiler, cmd *driver.Command, args []string) []string {
+	if !cmd.ReadsHeaders(args) {
+		return args
+	}
+	tc, err := prepare(ctx, c, f.Shim, cmd.Target)
+	if err != nil {
+		return args // the compiler says what is missing
+	}
+	return append(cmd.IncludeArgs(tc), args...)
 }
 
 // plan is what a command of a driver needs to add probes.

@@ -69,9 +69,7 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 		return c.clArgs(args, tc)
 	}
 	out, args := c.assembler(args, tc)
-	if c.cFamily {
-		out = append(out, "-idirafter", tc.Include)
-	}
+	out = append(out, c.IncludeArgs(tc)...)
 	if !c.Links {
 		return append(out, c.compilerArgs(args, tc)...)
 	}
@@ -224,6 +222,22 @@ func (c *Command) compilerArgs(args []string, tc Toolchain) []string {
 		return args
 	}
 	return c.TextArgs(args, tc)
+}
+
+// ReadsHeaders reports whether a command reads sources that can include cairn.h. The compiler proper of clang is left alone.
+func (c *Command) ReadsHeaders(args []string) bool {
+	return c.cFamily && !strings.HasPrefix(args[0], "-cc1")
+}
+
+// IncludeArgs returns the arguments by which sources find cairn.h.
+func (c *Command) IncludeArgs(tc Toolchain) []string {
+	switch {
+	case !c.cFamily:
+		return nil
+	case c.CL:
+		return []string{"/clang:-idirafter" + tc.Include}
+	}
+	return []string{"-idirafter", tc.Include}
 }
 
 // TextArgs returns the arguments of a command that writes a compiler's assembly, which another command of the

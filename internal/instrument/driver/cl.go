@@ -146,9 +146,7 @@ func (c *Command) clArgs(args []string, tc Toolchain) []string {
 		}
 		ours = append(ours, o)
 	}
-	if c.cFamily {
-		ours = append(ours, "/clang:-idirafter"+tc.Include)
-	}
+	ours = append(ours, c.IncludeArgs(tc)...)
 	if c.Links {
 		for _, w := range append(c.msvcOptions(tc), tc.Archive, "kernel32.lib") {
 			ours = append(ours, "/clang:-Xlinker", "/clang:"+w)
