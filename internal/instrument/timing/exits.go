@@ -28,7 +28,7 @@ type body struct {
 	name    string
 	frags   []*asm.Fragment // the first has the entry
 	insns   []bodyInsn
-	succs   [][]int // by block, through all fragments
+	succs   [][]int // by block, through all fragments; the last is of none, and leads to all labels that computed jumps may go to
 	exits   []exit
 	refused string      // why it cannot be timed; "" if it can
 	rep     bool        // it has a string instruction that repeats
@@ -113,7 +113,12 @@ func (t *timer) read(b *body) {
 		}
 		n += len(f.Blocks)
 	}
-	b.succs = make([][]int, n)
+	b.succs = make([][]int, n+1)
+	for label, to := range index {
+		if t.Unit.Taken[label] && to >= 0 {
+			b.succs[n] = append(b.succs[n], to)
+		}
+	}
 	if f := b.frags[0]; len(f.Blocks) > 1 && !f.Blocks[0].Used {
 		b.succs[0] = []int{1} // a label at the entry: it is a block without code
 	}
@@ -256,10 +261,8 @@ func (t *timer) visitJump(b *body, i int, index map[string]int) {
 		}
 		if !tail {
 			in.effect.use |= t.on.mentioned(in.rest) | thunkRegister(name)
-			for label, to := range index {
-				if t.Unit.Taken[label] && in.block >= 0 && to >= 0 {
-					b.succs[in.block] = append(b.succs[in.block], to)
-				}
+			if in.block >= 0 {
+				b.succs[in.block] = append(b.succs[in.block], len(b.succs)-1)
 			}
 			return
 		}
@@ -345,9 +348,6 @@ func (b *body) hasLoop() bool {
 	)
 	state := make([]uint8, len(b.succs))
 	type frame struct{ node, next int }
-	if len(b.succs) == 0 {
-		return false
-	}
 	stack := []frame{{node: 0}}
 	state[0] = open
 	for len(stack) > 0 {

@@ -323,3 +323,29 @@ func timedUnwind(t *testing.T, build []string) {
 		t.Errorf("%d instructions as they were, inserted %v", len(want), seen)
 	}
 }
+
+// TestManyJumps has 300 computed jumps to 300 labels: the graph has an edge for each, not for each pair.
+func TestManyJumps(t *testing.T) {
+	t.Parallel()
+	const n = 300
+	var src, table strings.Builder
+	src.WriteString("\t.text\n\t.type f, @function\nf:\n")
+	for i := range n {
+		fmt.Fprintf(&src, "\tjmp *%%rdx # *tablejump_1\n.L%d:\n", i)
+		fmt.Fprintf(&table, "\t.quad .L%d\n", i)
+	}
+	src.WriteString("\tret\n\t.size f, .-f\n\t.data\n" + table.String())
+	unit, err := isa.Parse([]byte(src.String()), machine.X86_64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &timer{Rewriter: &probe.Rewriter{Unit: unit}, on: timings[machine.X86_64]}
+	b := x.bodyOf(unit.Funcs[0])
+	edges := 0
+	for _, to := range b.succs {
+		edges += len(to)
+	}
+	if edges < 2*n || edges > 3*n || !b.hasLoop() {
+		t.Errorf("%d edges, loop %t", edges, b.hasLoop())
+	}
+}

@@ -32,9 +32,6 @@ func (t *timer) analyse() {
 
 // liveAtEntry solves the backward data flow over the blocks of b.
 func (t *timer) liveAtEntry(b *body) regSet {
-	if len(b.succs) == 0 {
-		return 0
-	}
 	gen := make([]regSet, len(b.succs))
 	kill := make([]regSet, len(b.succs))
 	for i := len(b.insns) - 1; i >= 0; i-- {
