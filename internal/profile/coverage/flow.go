@@ -116,7 +116,9 @@ func newFlow(m *prof.Map, f *prof.Func, code Code) *flow {
 	if !f.Plain && !code.Plain(f.Addr()) {
 		fl.skipPadding()
 	}
-	fl.join()
+	if !fl.join() {
+		return nil
+	}
 	fl.entry, fl.code = f.Addr(), code
 	return fl
 }
@@ -306,10 +308,14 @@ func (fl *flow) skipPadding() {
 // computed represents the target of a jump to a computed address.
 const computed = -1
 
+// maxComputed bounds the edges of jumps to computed addresses. Without optimisation each switch has a jump of its own, which may
+// go to the cases of all.
+const maxComputed = 1 << 22
+
 // join completes the graph and finds successors that must run. A jump to a computed address
 // goes to the pieces without predecessors; if there are none, it is a call of another
-// function.
-func (fl *flow) join() {
+// function. It returns false if the graph is too large.
+func (fl *flow) join() bool {
 	n := len(fl.pieces)
 	entered := make([]bool, n)
 	for i := range fl.pieces {
@@ -324,6 +330,15 @@ func (fl *flow) join() {
 		if !entered[i] && !fl.pieces[i].dead {
 			loose = append(loose, i)
 		}
+	}
+	jumps := 0
+	for i := range fl.pieces {
+		if slices.Contains(fl.pieces[i].succs, computed) {
+			jumps++
+		}
+	}
+	if jumps*len(loose) > maxComputed {
+		return false
 	}
 	exit := n
 	succs, preds := make([][]int, n+1), make([][]int, n+1)
@@ -353,6 +368,7 @@ func (fl *flow) join() {
 			fl.after[i] = nowhere
 		}
 	}
+	return true
 }
 
 // deciders returns the pieces that ran and lead to piece i, which did not run, by way of
