@@ -26,6 +26,9 @@ func WriteStatus(s *verb.Streams, style report.Style, list []*spikecontrol.Statu
 			channels = append(channels, map[bool]string{true: "+", false: "-"}[c.On]+report.Printable(c.Name))
 		}
 		stablesort.Func(channels, func(a, b string) int { return cmp.Compare(a[1:], b[1:]) })
+		if st.Omitted > 0 {
+			channels = append(channels, "and "+report.Count(st.Omitted)+" more")
+		}
 		table.Add(report.Text(strconv.Itoa(st.PID)), report.Text(report.Printable(filepath.Base(st.Program))),
 			report.Cell{Text: state, Color: color}, report.Text(spikes.Duration(uint64(max(st.Threshold, 0)))),
 			report.Text(report.Count(st.Rate)), report.Text(report.Count(st.Episodes)), report.Text(strings.Join(channels, " ")))
@@ -46,6 +49,7 @@ type Status struct {
 	Spikes    uint64          `json:"spikes"`
 	Frame     uint64          `json:"frame,omitempty"`
 	Channels  map[string]bool `json:"channels"`
+	Omitted   uint64          `json:"channels_omitted,omitempty"`
 }
 
 // StatusJSON returns what JSON has of programs.
@@ -54,7 +58,7 @@ func StatusJSON(list []*spikecontrol.Status) []Status {
 	for _, st := range list {
 		x := Status{
 			PID: st.PID, Program: st.Program, Socket: st.Socket, Log: st.Log, On: st.On, Threshold: int64(st.Threshold),
-			Period: int64(st.Period), Rate: st.Rate, Spikes: st.Episodes, Frame: st.Frame, Channels: map[string]bool{},
+			Period: int64(st.Period), Rate: st.Rate, Spikes: st.Episodes, Frame: st.Frame, Channels: map[string]bool{}, Omitted: st.Omitted,
 		}
 		for _, c := range st.Channels {
 			x.Channels[c.Name] = c.On

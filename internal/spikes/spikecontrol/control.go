@@ -34,6 +34,7 @@ type Status struct {
 	Episodes  uint64        // spikes so far, including those that were only counted
 	Frame     uint64        // number of the program's current frame
 	Channels  []Channel
+	Omitted   uint64 // channels for which the answer had no room
 }
 
 // Channel is a condition of marks.
@@ -149,7 +150,7 @@ func Parse(text string) (*Status, error) {
 
 // set parses a line of an answer. Unknown names are of later versions.
 func (st *Status) set(name, value string) error {
-	numbers := map[string]*uint64{"rate": &st.Rate, "episodes": &st.Episodes, "frame": &st.Frame}
+	numbers := map[string]*uint64{"rate": &st.Rate, "episodes": &st.Episodes, "frame": &st.Frame, "omitted": &st.Omitted}
 	durations := map[string]*time.Duration{"threshold": &st.Threshold, "period": &st.Period}
 	var err error
 	switch {

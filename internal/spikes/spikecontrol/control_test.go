@@ -25,13 +25,14 @@ episodes 7
 frame 3
 channel ai on
 channel net off
+omitted 2
 invented later
 end
 `
 
 var status = &Status{
 	PID: 42, Program: "/opt/a game", Log: "raws/game.cairnlog", Threshold: 5 * time.Millisecond,
-	Period: 625 * time.Microsecond, Rate: 100, Episodes: 7, Frame: 3, Channels: []Channel{{"ai", true}, {"net", false}},
+	Period: 625 * time.Microsecond, Rate: 100, Episodes: 7, Frame: 3, Channels: []Channel{{"ai", true}, {"net", false}}, Omitted: 2,
 }
 
 func TestParse(t *testing.T) {

@@ -61,6 +61,10 @@ func dial(ctx context.Context, path string) (connection, error) {
 			windows.FILE_FLAG_OVERLAPPED|windows.SECURITY_SQOS_PRESENT|windows.SECURITY_IDENTIFICATION, 0)
 		switch {
 		case err == nil:
+			if !isOwn(h) {
+				windows.CloseHandle(h)
+				return nil, fmt.Errorf("%s: the pipe %s is of another user", path, pipe)
+			}
 			return os.NewFile(uintptr(h), pipe), nil
 		case errors.Is(err, windows.ERROR_FILE_NOT_FOUND):
 			return nil, fmt.Errorf("%s: no program listens at %s: %w", path, pipe, fs.ErrNotExist)
@@ -73,4 +77,18 @@ func dial(ctx context.Context, path string) (connection, error) {
 		case <-time.After(busy):
 		}
 	}
+}
+
+// isOwn reports whether a pipe is of the user who asks, or of the administrators, who own what their processes make.
+func isOwn(pipe windows.Handle) bool {
+	d, err := windows.GetSecurityInfo(pipe, windows.SE_KERNEL_OBJECT, windows.OWNER_SECURITY_INFORMATION)
+	if err != nil {
+		return false
+	}
+	owner, _, err := d.Owner()
+	if err != nil {
+		return false
+	}
+	user, err := windows.GetCurrentProcessToken().GetTokenUser()
+	return owner.IsWellKnown(windows.WinBuiltinAdministratorsSid) || err == nil && owner.Equals(user.User.Sid)
 }

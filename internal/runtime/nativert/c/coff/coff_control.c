@@ -78,12 +78,13 @@ static void open_pipe(struct process *p, struct control *c) {
   struct descriptor d = {1, 0, DACL_PROTECTED, 0, 0, 0, &rights};
   struct attributes a = {sizeof a, &d, 0};
   put_number(put(name, u"\\\\.\\pipe\\cairn-"), p->pid);
-  if (grant(&rights)) c->pipe = CreateNamedPipeW(name, DUPLEX | OVERLAPPED | FIRST, NO_REMOTE, 1, REPLY, LINE, 0, &a);
+  int known = grant(&rights);
+  if (known) c->pipe = CreateNamedPipeW(name, DUPLEX | OVERLAPPED | FIRST, NO_REMOTE, 1, REPLY, LINE, 0, &a);
   else c->pipe = (void *)-1;
   if (c->pipe != (void *)-1) return;
   u32 failure = GetLastError();
   p->control.wanted = 0;
-  u16 *q = put(put_number(put(put(put(text, u"cairn: CAIRN_SPIKE: control: no pipe "), name), u": error "), failure), u"\n");
+  u16 *q = put(put_number(put(put(put(text, u"cairn: CAIRN_SPIKE: control: no pipe "), name), known ? u": error " : u": its user is not known, error "), known ? failure : 0), u"\n");
   print(text, (u32)(q - text));
 }
 
@@ -133,17 +134,19 @@ static u16 *put_path(u16 *q, const u16 *name, const u16 *path) {
   return put(q, u"\n");
 }
 
-/* put_channels puts a line for each channel, while there is room. */
+/* put_channels puts a line for each channel, while there is room, and one with the number of the others. */
 static u16 *put_channels(struct process *p, u16 *q, const u16 *end) {
+  u32 omitted = 0;
   for (u32 i = 0, n = load(&p->channel.sets); i < n && i < BASES; i++)
     for (struct channel *c = p->channel.set[i].from; c < p->channel.set[i].to; c++) {
       int first = 1; /* of that name */
       for (u32 j = 0; c->name && j <= i && first; j++)
         for (struct channel *d = p->channel.set[j].from; d < (j < i ? p->channel.set[j].to : c) && first; d++) first = !d->name || !same(d, c->name);
-      if (!c->name || !first || (u64)(end - q) < bytes_of(c->name) + 16) continue;
-      q = put(put_bytes(put(q, u"channel "), c->name), load(&c->on) ? u" on\n" : u" off\n");
+      if (!c->name || !first) continue;
+      if ((u64)(end - q) < bytes_of(c->name) + 48) omitted++;
+      else q = put(put_bytes(put(q, u"channel "), c->name), load(&c->on) ? u" on\n" : u" off\n");
     }
-  return q;
+  return omitted ? put_value(q, u"omitted", omitted) : q;
 }
 
 /* describe puts the current settings and counts. */

@@ -128,17 +128,19 @@ void __cairn_channel(const char *name, int on) {
 }
 
 #ifndef _WIN32
-/* put_channels writes a line for each channel, while there is room. */
+/* put_channels writes a line for each channel, while there is room, and one with the number of the others. */
 char *__cairn_put_channels(struct process *p, char *to, const char *end) {
+  u32 omitted = 0;
   for (u32 i = 0, n = load(&p->channel.sets); i < n && i < BASES; i++)
     for (struct channel *c = p->channel.set[i].from; c < p->channel.set[i].to; c++) {
       int first = 1; /* of that name */
       for (u32 j = 0; j <= i && first; j++)
         for (struct channel *d = p->channel.set[j].from; d < (j < i ? p->channel.set[j].to : c) && first; d++)
           first = !c->name || !d->name || !same(d, c->name);
-      if (!c->name || !first || (u64)(end - to) < length(c->name) + 16) continue;
-      to = put(put(put(put(to, "channel "), c->name), load(&c->on) ? " on" : " off"), "\n");
+      if (!c->name || !first) continue;
+      if ((u64)(end - to) < length(c->name) + 48) omitted++;
+      else to = put(put(put(put(to, "channel "), c->name), load(&c->on) ? " on" : " off"), "\n");
     }
-  return to;
+  return omitted ? put(put_number(put(to, "omitted "), omitted), "\n") : to;
 }
 #endif
