@@ -174,6 +174,7 @@ var entriesLine = lazyregexp.New(`^entries (\d+)(?: short=(\d+))?(?: unknown=(\d
 // load the library.
 func summaryOf(text string, pid int) []string {
 	var out []string
+	other := ""
 	for line := range strings.Lines(text) {
 		by, what, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if by != strconv.Itoa(pid) {
@@ -185,10 +186,17 @@ func summaryOf(text string, pid int) []string {
 		case "entries":
 			out = append(out, entriesSentence(what))
 		case "detours":
+			if path, ok := strings.CutPrefix(rest, "other "); ok {
+				other = path
+				continue
+			}
 			out = append(out, detoursSentence(rest))
 		default:
 			out = append(out, what)
 		}
+	}
+	if other != "" { // env, a shell or the like became it by exec
+		out = append(out, "no function of "+other+" is hooked, which the program started in its place: give that program, and variables before cairn, as X=Y cairn watch run --detours -- "+filepath.Base(other))
 	}
 	return out
 }

@@ -253,6 +253,14 @@ static void print_hooked(u64 n) {
   __cairn_hook_summary(text);
 }
 
+/* print_other says that another program runs than the one that the plan is for. */
+static void print_other(const char *path) {
+  char text[4096] = "detours other ", *q = text + 14;
+  while (*path && q < text + sizeof text - 1) *q++ = *path++;
+  *q = 0;
+  __cairn_hook_summary(text);
+}
+
 static const char *from_env(char **envp) {
   for (; envp && *envp; envp++)
     if (same((const u8 *)*envp, (const u8 *)"CAIRN_DETOURS=", 14)) return *envp + 14;
@@ -262,6 +270,7 @@ static const char *from_env(char **envp) {
 void __cairn_detours(struct process *p, char **envp, u32 threads) {
   const char *path = from_env(envp);
   u64 size = 0, hooked = 0;
+  int found = 0;
   if (!path || !*path || p->off) return;
   const u8 *at = read_file(path, &size), *end = at + size;
   const struct plan_file *f = (const struct plan_file *)at;
@@ -276,9 +285,11 @@ void __cairn_detours(struct process *p, char **envp, u32 threads) {
     if (!h->plan->sites) continue;
     const char *why = find(h);
     if (!why) why = place(h);
+    found |= !why || *why;
     if (why && *why) print_summary(why);
     else if (!why) __cairn_hooked_count++, hooked += h->plan->sites - h->changed;
   }
+  if (!found) print_other(p->exe.path);
   if (!hooked) return;
   if (p->set.quiet) return print_summary("spikes are not recorded until they are switched on");
   const char *why = threads == 1 ? change_all(1) : change_stopped(1);
