@@ -75,7 +75,7 @@ static void open_pipe(struct process *p, struct control *c) {
   enum { DUPLEX = 3, OVERLAPPED = 0x40000000, FIRST = 0x80000, NO_REMOTE = 8, DACL_PROTECTED = 0x1004 };
   u16 name[64], text[128];
   struct rights rights = {0};
-  struct descriptor d = {1, 0, DACL_PROTECTED, 0, 0, 0, &rights};
+  struct descriptor d = {1, 0, DACL_PROTECTED, rights.user, 0, 0, &rights};
   struct attributes a = {sizeof a, &d, 0};
   put_number(put(name, u"\\\\.\\pipe\\cairn-"), p->pid);
   int known = grant(&rights);
