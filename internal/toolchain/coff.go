@@ -40,8 +40,8 @@ func coffRefusal(cmd *driver.Command, tc driver.Toolchain) string {
 // coffLacks returns a requested feature that programs for Windows cannot have, or "".
 func (o *ShimOptions) coffLacks() string {
 	switch {
-	case o.Exact || o.Flight || o.Signals:
-		return "--clock exact, --flight and --tick signal are not supported for Windows: there a thread keeps the clock of mode spike"
+	case o.Exact || o.Signals:
+		return "--clock exact and --tick signal are not supported for Windows: there a thread keeps the clock of mode spike"
 	case o.Runtime != "":
 		return "--shared-runtime is not supported for Windows"
 	case o.Prove:

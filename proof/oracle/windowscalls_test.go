@@ -36,6 +36,20 @@ func TestWindowsCalls(t *testing.T) {
 	}
 }
 
+// flightMode has a recorder that keeps all calls with CAIRN_SPIKE=recordAll.
+const flightMode = "spike --small 0 --flight"
+
+// modeFlags returns the flags of a mode, which has flags behind it.
+func modeFlags(mode string) []string { return append([]string{"--mode"}, strings.Fields(mode)...) }
+
+// inMode returns the arguments of callRows for programs of a mode.
+func inMode(mode string, programs ...string) []string {
+	if mode == flightMode {
+		return append([]string{"--spike", "0"}, programs...)
+	}
+	return programs
+}
+
 // ownCall is a function of the programs of testdata/windowscalls and windowsspikes.
 var ownCall = regexp.MustCompile(`^(main$|(fib|even|odd|shapes|deepest|guard|descend|catches|rethrows|leap|lands|work|briefly|within|late|nap|Square::area|Line::area)\(|use$|plugin$|Sleep$|(step|yields|inner|first|second|drive|raises|faults|filter|counted|through|handles)$)`)
 
@@ -86,7 +100,7 @@ func (w *windows) calls(t *testing.T, mode string, least int, flags ...string) {
 	source := filepath.Join("testdata", "windowscalls", "calls.cc")
 	build := func(compiler []string, program string) {
 		t.Helper()
-		output(t, command(t, cairn, slices.Concat([]string{"cc", "--strict", "--mode", mode}, flags, compiler, []string{"-o", program, source})...))
+		output(t, command(t, cairn, slices.Concat([]string{"cc", "--strict"}, modeFlags(mode), flags, compiler, []string{"-o", program, source})...))
 	}
 	for _, compiler := range [][]string{windowsSpikes[0], windowsSpikes[2]} {
 		dir := t.TempDir()
@@ -100,15 +114,15 @@ func (w *windows) calls(t *testing.T, mode string, least int, flags ...string) {
 		output(t, command(t, compiler[0], append(slices.Clone(compiler[1:]), "-o", plain, source)...))
 		own, logs := filepath.Join(dir, "linux"), filepath.Join(dir, "logs")
 		cmd := command(t, elf)
-		cmd.Env = append(cmd.Env, "CAIRN_DIR="+own, "CAIRN_TRACE=file")
+		cmd.Env = append(cmd.Env, "CAIRN_DIR="+own, "CAIRN_TRACE=file", "CAIRN_SPIKE="+recordAll)
 		output(t, cmd)
 		answer, code := w.run(t, "", plain)
 		got, gotCode := w.run(t, logs, program)
 		if checkAnswer(t, got, answer); gotCode != code {
 			t.Errorf("exit code %d, without probes %d", gotCode, code)
 		}
-		rows := callRows(t, logs, program)
-		compareRows(t, strings.Join(compiler, " "), rows, callRows(t, own, elf))
+		rows := callRows(t, logs, inMode(mode, program)...)
+		compareRows(t, strings.Join(compiler, " "), rows, callRows(t, own, inMode(mode, elf)...))
 		if len(rows) < least {
 			t.Errorf("only %d stacks", len(rows))
 		}
@@ -121,16 +135,16 @@ func (w *windows) fibers(t *testing.T, mode string, flags ...string) {
 	elf, program, own, logs := filepath.Join(dir, "fibers"), filepath.Join(dir, "fibers.exe"), filepath.Join(dir, "linux"), filepath.Join(dir, "logs")
 	build := func(args ...string) {
 		t.Helper()
-		output(t, command(t, cairn, slices.Concat([]string{"cc", "--strict", "--mode", mode}, flags, args, []string{source})...))
+		output(t, command(t, cairn, slices.Concat([]string{"cc", "--strict"}, modeFlags(mode), flags, args, []string{source})...))
 	}
 	build("gcc", "-O0", "-g", "-o", elf)
 	cmd := command(t, elf)
-	cmd.Env = append(cmd.Env, "CAIRN_DIR="+own, "CAIRN_TRACE=file")
+	cmd.Env = append(cmd.Env, "CAIRN_DIR="+own, "CAIRN_TRACE=file", "CAIRN_SPIKE="+recordAll)
 	want := output(t, cmd)
 	build(mingw+"gcc", "-O0", "-g", "-o", program)
 	got, _ := w.run(t, logs, program)
 	checkAnswer(t, got, want)
-	compareRows(t, "fibers", callRows(t, logs, program), callRows(t, own, elf))
+	compareRows(t, "fibers", callRows(t, logs, inMode(mode, program)...), callRows(t, own, inMode(mode, elf)...))
 }
 
 // sameAnswer compares the answer of a program of testdata/windowscalls with that of one without probes.
@@ -138,7 +152,7 @@ func (w *windows) sameAnswer(t *testing.T, mode, source string, flags ...string)
 	plain, program := filepath.Join(t.TempDir(), "plain.exe"), filepath.Join(t.TempDir(), "program.exe")
 	compiler := []string{mingw + "gcc", "-O2", "-w", filepath.Join("testdata", "windowscalls", source), "-o"}
 	output(t, command(t, compiler[0], append(compiler[1:], plain)...))
-	output(t, command(t, cairn, slices.Concat([]string{"cc", "--mode", mode}, flags, compiler, []string{program})...))
+	output(t, command(t, cairn, slices.Concat([]string{"cc"}, modeFlags(mode), flags, compiler, []string{program})...))
 	want, code := w.run(t, "", plain)
 	if got, gotCode := w.run(t, t.TempDir(), program); got != want || gotCode != code || want == "" {
 		t.Errorf("mode %s answers %q and exit code %d, without probes %q and %d", mode, got, gotCode, want, code)
@@ -153,7 +167,7 @@ func (w *windows) ownWaits(t *testing.T, mode string) {
 		{"clang-22", "--target=x86_64-w64-windows-gnu", "-fuse-ld=lld", "-O1", "-w"},
 	} {
 		var answers [2]string
-		for i, prefix := range [][]string{nil, {cairn, "cc", "--strict", "--mode", mode}} {
+		for i, prefix := range [][]string{nil, append([]string{cairn, "cc", "--strict"}, modeFlags(mode)...)} {
 			dir := t.TempDir()
 			program, own := filepath.Join(dir, "own.exe"), filepath.Join(dir, "own.o")
 			for _, args := range [][]string{{"-DOWN", "-c", source, "-o", own}, {source, own, "-o", program}} {
@@ -174,11 +188,13 @@ func (w *windows) ownWaits(t *testing.T, mode string) {
 func (w *windows) structured(t *testing.T, mode string) {
 	dir := t.TempDir()
 	program, logs := filepath.Join(dir, "seh.exe"), filepath.Join(dir, "logs")
-	output(t, command(t, cairn, "cc", "--strict", "--mode", mode, "clang-22", "--target=x86_64-w64-windows-gnu", "-fms-extensions", "-fuse-ld=lld",
-		"-Wno-unused-command-line-argument", "-O2", "-g", "-o", program, filepath.Join("testdata", "windowscalls", "seh.c")))
+	output(t, command(t, cairn, slices.Concat([]string{"cc", "--strict"}, modeFlags(mode), []string{
+		"clang-22", "--target=x86_64-w64-windows-gnu", "-fms-extensions", "-fuse-ld=lld",
+		"-Wno-unused-command-line-argument", "-O2", "-g", "-o", program, filepath.Join("testdata", "windowscalls", "seh.c"),
+	})...))
 	got, _ := w.run(t, logs, program)
 	checkAnswer(t, got, "808\n52\n")
-	compareRows(t, "structured exceptions", callRows(t, logs, program), map[string]uint64{
+	compareRows(t, "structured exceptions", callRows(t, logs, inMode(mode, program)...), map[string]uint64{
 		"main": 1, "main;handles": 1, "main;handles;through": 16, "main;handles;counted": 8, "main;handles;through;raises": 8, "main;handles;through;faults": 8,
 		"main;handles;through;filter": 4, "main;handles;through;faults;filter": 4, "main;handles;through;counted": 16,
 	})
@@ -187,7 +203,7 @@ func (w *windows) structured(t *testing.T, mode string) {
 // pluginCalls loads DLLs again and again, from a program with and without probes, which is then ended by TerminateProcess.
 func (w *windows) pluginCalls(t *testing.T, mode string) {
 	dir, sources := t.TempDir(), filepath.Join("testdata", "windowsspikes")
-	probes := []string{"cc", "--strict", "--mode", mode, mingw + "gcc", "-O2", "-g", "-o"}
+	probes := slices.Concat([]string{"cc", "--strict"}, modeFlags(mode), []string{mingw + "gcc", "-O2", "-g", "-o"})
 	a, b := filepath.Join(dir, "a.dll"), filepath.Join(dir, "b.dll")
 	output(t, command(t, cairn, append(probes, a, "-shared", filepath.Join(sources, "plugin.c"))...))
 	data, err := os.ReadFile(a)
@@ -212,7 +228,7 @@ func (w *windows) pluginCalls(t *testing.T, mode string) {
 			if _, code := w.run(t, logs, program, a, b, a, b, b); code != 7 { // the first stays where the program has no probes
 				t.Errorf("exit code %d, want 7", code)
 			}
-			got = callRows(t, logs, program, a, b)
+			got = callRows(t, logs, inMode(mode, program, a, b)...)
 			return maps.Equal(got, want)
 		})
 		compareRows(t, fmt.Sprintf("plugins of a program without probes: %v", plain), got, want)

@@ -55,7 +55,7 @@ func TestWindowsMSVC(t *testing.T) {
 				w.checkMSVC(t, program, want, code)
 			})
 		}
-		for _, mode := range []string{"spike", "stacks", "trace --depth 4"} {
+		for _, mode := range []string{"spike", "stacks", "trace --depth 4", flightMode} {
 			t.Run(strings.Join(append(flags, mode), " "), func(t *testing.T) {
 				program := msvcProgram(t, append([]string{cairn, "cc", "--strict", "--mode"}, strings.Fields(mode)...), flags)
 				got, gotCode := w.run(t, t.TempDir(), program)
@@ -69,7 +69,7 @@ func TestWindowsMSVC(t *testing.T) {
 		if flags != "-O1" && testing.Short() {
 			break
 		}
-		for _, mode := range []string{"stacks", "trace"} {
+		for _, mode := range []string{"stacks", "trace", flightMode} {
 			t.Run("calls "+flags+" "+mode, func(t *testing.T) { w.callsMSVC(t, mode, flags) })
 		}
 		t.Run("late "+flags, func(t *testing.T) { w.lateMSVC(t, flags) })
@@ -98,22 +98,22 @@ func msvcCalls(t *testing.T, prefix []string, flags ...string) string {
 // callsMSVC compares a program with the same one for Linux, call by call: also what handlers of exceptions call.
 func (w *windows) callsMSVC(t *testing.T, mode, flags string) {
 	dir := t.TempDir()
-	prefix := []string{cairn, "cc", "--strict", "--mode", mode}
+	prefix := append([]string{cairn, "cc", "--strict"}, modeFlags(mode)...)
 	elf, own, logs := filepath.Join(dir, "calls"), filepath.Join(dir, "linux"), filepath.Join(dir, "logs")
 	output(t, command(t, cairn, append(prefix[1:], "clang-22", flags, "-g", "-o", elf, filepath.Join("testdata", "windowsmsvc", "calls.cc"), "-lstdc++")...))
 	program := msvcCalls(t, prefix, flags)
 	want, code := w.run(t, "", msvcCalls(t, nil, flags))
 	cmd := w.command(t, logs, program)
-	cmd.Env = append(cmd.Env, "CAIRN_TRACE=file")
+	cmd.Env = append(cmd.Env, "CAIRN_TRACE=file", "CAIRN_SPIKE="+recordAll)
 	got, _ := cmd.Output()
 	if checkAnswer(t, strings.ReplaceAll(string(got), "\r\n", "\n"), want); cmd.ProcessState.ExitCode() != code {
 		t.Errorf("exit code %d, without probes %d", cmd.ProcessState.ExitCode(), code)
 	}
 	cmd = command(t, elf)
-	cmd.Env = append(cmd.Env, "CAIRN_DIR="+own, "CAIRN_TRACE=file")
+	cmd.Env = append(cmd.Env, "CAIRN_DIR="+own, "CAIRN_TRACE=file", "CAIRN_SPIKE="+recordAll)
 	cmd.Run() // with the sum's last bits
-	rows := callRows(t, logs, program)
-	compareRows(t, flags, rows, callRows(t, own, elf))
+	rows := callRows(t, logs, inMode(mode, program)...)
+	compareRows(t, flags, rows, callRows(t, own, inMode(mode, elf)...))
 	if len(rows) < 100 {
 		t.Errorf("only %d stacks", len(rows))
 	}

@@ -196,6 +196,9 @@ func (w *windows) steps(t *testing.T, mode string) {
 			output(t, command(t, argv[0], argv[1:]...))
 			cmd := w.command(t, filepath.Join(dir, "logs"), program)
 			cmd.Env = append(cmd.Env, "CAIRN_SPIKE=threshold="+threshold)
+			if mode == flightMode { // at each tick the runtime would be called, which takes many steps
+				cmd.Env = append(cmd.Env, "CAIRN_SPIKE=threshold="+threshold+",period=1s")
+			}
 			out := output(t, cmd)
 			found := stepsLine.FindStringSubmatch(out)
 			if found == nil {
@@ -203,7 +206,7 @@ func (w *windows) steps(t *testing.T, mode string) {
 			}
 			return found
 		}
-		probes := []string{cairn, "cc", "--strict", "--mode", mode}
+		probes := append([]string{cairn, "cc", "--strict"}, modeFlags(mode)...)
 		if mode == "spike" {
 			probes = append(probes, "--small", "0")
 		}

@@ -273,6 +273,28 @@ func (coffTiming) entry(_ *timer, live regSet) string {
 	return entryCode(live)
 }
 
+func (coffTiming) flightEntry(t *timer, b *body) (id, entry, stubs string) {
+	id, entry, stubs = t.flightCode(flightStamp(b.live, func(back bool) string { return leaf.keepHome(regRAX, back) }))
+	return id, ofThread(entry), stubs
+}
+
+// coffFlightEnd is flightEnd for the stack pointer that is n above that of the entry. It changes r10 and r11.
+func (f *frame) coffFlightEnd(n int) string {
+	return loadLocal + "%r10\n\tleal\t" + f.above(n) + ", %r11d\n\tmovl\t%r11d, %gs:12(%r10)\n"
+}
+
+// coffEntry plans the entry of b in mode spike.
+func (t *timer) coffEntry(b *body) {
+	entry := t.measuring().entry(t, b.live)
+	if t.Opts.Flight {
+		id, code, stubs := t.measuring().flightEntry(t, b)
+		entry = code
+		t.Insert(b.frags[0].Label, id+":\n")
+		t.Insert(t.outside(b), stubs)
+	}
+	t.Insert(b.frags[0].Probe, entry)
+}
+
 // coffBody plans the code of one body for Windows.
 func (t *timer) coffBody(b *body) {
 	switch t.Opts.Mode {
@@ -283,13 +305,16 @@ func (t *timer) coffBody(b *body) {
 		t.coffTrace(b)
 		return
 	}
-	t.Insert(b.frags[0].Probe, t.measuring().entry(t, b.live))
+	t.coffEntry(b)
 	for _, a := range t.arrivals(b) {
 		f := t.frameAt(a.at)
 		if f == nil || a.changed || a.away {
 			continue
 		}
 		code := "\tleaq\t" + f.above(0) + ", %r11\n\tcall\t" + timedArrived + "\n"
+		if t.Opts.Flight {
+			code += ofThread(flightEnd)
+		}
 		t.Insert(a.at, t.on.again(t, a, code))
 	}
 	t.beforeCalls(b)
@@ -358,7 +383,11 @@ func (t *timer) coffFragment(b *body, i int) {
 			continue
 		}
 		slow, back := t.NewLabel(), t.NewLabel()
-		code := d.frame.keepHome(e.keep, false) + loadBase + "%r10\n\tleal\t" + d.frame.above(0) + ", %r11d\n\tmovl\t(%r10,%r11), %r11d\n" +
+		at := "\tleal\t" + d.frame.above(0) + ", %r11d\n"
+		if at = loadBase + "%r10\n" + at; t.Opts.Flight {
+			at = d.frame.coffFlightEnd(0) + loadBase + "%r10\n"
+		}
+		code := d.frame.keepHome(e.keep, false) + at + "\tmovl\t(%r10,%r11), %r11d\n" +
 			"\tsubl\t" + clockOffset + "(%r10), %r11d\n\taddl\t" + lowOffset + "(%r10), %r11d\n\tjs\t" + slow + "\n" + back + ":\n" + d.frame.keepHome(e.keep, true)
 		stubs = append(stubs, t.insertExit(d.at, e, code)...)
 		stubs = append(stubs, slow+":\n\tleaq\t"+d.frame.above(0)+", %r11\n\tcall\t"+timedSlow+"\n\tjmp\t"+back+"\n"...)

@@ -49,7 +49,9 @@ func (t *timer) handler(b, of *body) {
 		body := frame{reg: f.reg, off: f.off - f.size} // whose stack pointer is below that of the entry: the function goes on
 		code = t.coffEvent(traceEvent{id: of.id, kind: wire.EventArrive}, "%r10", &body, &stub)
 	default:
-		code += timedArrived + "\n"
+		if code += timedArrived + "\n"; t.Opts.Flight {
+			code += f.coffFlightEnd(-f.size)
+		}
 	}
 	t.Insert(own.body, code)
 	t.beforeCalls(b)

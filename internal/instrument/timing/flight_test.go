@@ -52,7 +52,7 @@ func TestFlightRegisters(t *testing.T) {
 	for live, want := range map[regSet]string{
 		0: "%rax", regRAX: "%r10", regR10: "%rax", regRAX | regR10: "%rax", regR11: "%rax", regRAX | regR11: "%r10",
 	} {
-		reg, code, restore := flightStamp(live)
+		reg, code, restore := flightStamp(live, spillRAX)
 		if reg != want {
 			t.Errorf("%b: %s, want %s", live, reg, want)
 		}

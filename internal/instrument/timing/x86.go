@@ -131,8 +131,12 @@ const loadFlight = loadLocal + "%r11\n"
 const flightEnd = loadFlight + "\tmovl\t%esp, %fs:12(%r11)\n"
 
 func (x86Timing) flightEntry(t *timer, b *body) (id, entry, stubs string) {
+	return t.flightCode(flightStamp(b.live, spillRAX))
+}
+
+// flightCode is flightEntry with the code that flightStamp returns.
+func (t *timer) flightCode(reg, stamp, restore string) (id, entry, stubs string) {
 	begin, slow, left, id := t.NewLabel(), t.NewLabel(), t.NewLabel(), t.NewLabel()
-	reg, stamp, restore := flightStamp(b.live)
 	low, word := "%eax", "%ax"
 	if reg == "%r10" {
 		low, word = "%r10d", "%r10w"
@@ -149,14 +153,16 @@ func (x86Timing) flightEntry(t *timer, b *body) (id, entry, stubs string) {
 
 func (x86Timing) flightArrive() string { return flightEnd }
 
+func spillRAX(back bool) string { return spill(regRAX, back) }
+
 // flightStamp returns the code that stamps a call, the register that then holds the clock, and the code that
-// restores that register if it was not free.
-func flightStamp(live regSet) (reg, code, restore string) {
+// restores that register if it was not free; keep saves rax, or restores it.
+func flightStamp(live regSet, keep func(back bool) string) (reg, code, restore string) {
 	switch live & (regRAX | regR10) {
 	case regRAX:
 		return "%r10", entryCode(regRAX), ""
 	case regRAX | regR10:
-		return "%rax", spill(regRAX, false) + entryCode(regR10), spill(regRAX, true)
+		return "%rax", keep(false) + entryCode(regR10), keep(true)
 	case regR10:
 		return "%rax", entryCode(regR10), ""
 	}

@@ -18,6 +18,9 @@ func COFFSource(o probe.Options) (source string, args []string) {
 			if o.Control {
 				defaults += ",control"
 			}
+			if o.Flight {
+				args = append(args, "-DCAIRN_FLIGHT")
+			}
 			args = append(args, "-DCAIRN_DEFAULTS="+strconv.Quote(defaults))
 		}
 		if o.Depth > 0 {

@@ -1,8 +1,10 @@
 /* Static names with a prefix, as coff_names.h has them, for the timed modes of Windows and macOS. */
 #define add_image __cairn_add_image
 #define add_module __cairn_add_module
+#define anonymous __cairn_anonymous
 #define another __cairn_another
 #define append __cairn_append
+#define append_time __cairn_append_time
 #define apply_word __cairn_apply_word
 #define asks __cairn_asks
 #define away __cairn_away
@@ -11,6 +13,8 @@
 #define begin_chunk __cairn_begin_chunk
 #define begin_log __cairn_begin_log
 #define begin_process __cairn_begin_process
+#define begin_records __cairn_begin_records
+#define begin_ring __cairn_begin_ring
 #define begin_system __cairn_begin_system
 #define begin_thread __cairn_begin_thread
 #define begins __cairn_begins
@@ -19,6 +23,7 @@
 #define bytes_of __cairn_bytes_of
 #define call_at __cairn_call_at
 #define call_in __cairn_call_in
+#define call_left __cairn_call_left
 #define callback __cairn_callback
 #define change __cairn_change
 #define channels_go __cairn_channels_go
@@ -37,11 +42,13 @@
 #define cpu_step __cairn_cpu_step
 #define create __cairn_create
 #define current_node __cairn_current_node
+#define cut __cairn_cut
 #define depth_left __cairn_depth_left
 #define depth_returned __cairn_depth_returned
 #define describe __cairn_describe
 #define distance __cairn_distance
 #define drop __cairn_drop
+#define drop_window __cairn_drop_window
 #define end __cairn_end
 #define end_change __cairn_end_change
 #define end_depth __cairn_end_depth
@@ -73,6 +80,7 @@
 #define frame_chunk __cairn_frame_chunk
 #define frame_of __cairn_frame_of
 #define free_threads __cairn_free_threads
+#define fresh_chunk __cairn_fresh_chunk
 #define function_of __cairn_function_of
 #define get_context __cairn_get_context
 #define give __cairn_give
@@ -90,6 +98,7 @@
 #define ignored __cairn_ignored
 #define image_goes __cairn_image_goes
 #define image_size __cairn_image_size
+#define in_sink __cairn_in_sink
 #define init __cairn_init
 #define interval __cairn_interval
 #define is_again __cairn_is_again
@@ -112,10 +121,13 @@
 #define judge __cairn_judge
 #define judge_exit __cairn_judge_exit
 #define keep __cairn_keep
+#define keep_ring __cairn_keep_ring
 #define keep_tls __cairn_keep_tls
+#define keep_window __cairn_keep_window
 #define known __cairn_known
 #define last_ended __cairn_last_ended
 #define last_error __cairn_last_error
+#define least_window __cairn_least_window
 #define leave_to __cairn_leave_to
 #define left __cairn_left
 #define length __cairn_length
@@ -137,6 +149,8 @@
 #define make __cairn_make
 #define make_key __cairn_make_key
 #define make_list __cairn_make_list
+#define make_recorder __cairn_make_recorder
+#define make_room __cairn_make_room
 #define make_state __cairn_make_state
 #define make_tree __cairn_make_tree
 #define make_window __cairn_make_window
@@ -158,6 +172,7 @@
 #define new_record __cairn_new_record
 #define new_tree __cairn_new_tree
 #define next __cairn_next
+#define next_chunk __cairn_next_chunk
 #define next_node __cairn_next_node
 #define next_word __cairn_next_word
 #define node_at __cairn_node_at
@@ -167,6 +182,7 @@
 #define note_episode __cairn_note_episode
 #define note_exception __cairn_note_exception
 #define note_starts __cairn_note_starts
+#define note_stacks __cairn_note_stacks
 #define note_wait __cairn_note_wait
 #define now __cairn_now_ns
 #define nowhere __cairn_nowhere
@@ -231,6 +247,7 @@
 #define read_tsc __cairn_read_tsc
 #define readable_to __cairn_readable_to
 #define record __cairn_record
+#define record_stacks __cairn_record_stacks
 #define register_end __cairn_register_end
 #define remember __cairn_remember
 #define remove_module __cairn_remove_module
@@ -240,6 +257,7 @@
 #define reuse_tree __cairn_reuse_tree
 #define revive __cairn_revive
 #define ring_chunk __cairn_ring_chunk
+#define ring_of __cairn_ring_of
 #define room __cairn_room
 #define root_of __cairn_root_of
 #define run_clock __cairn_run_clock
@@ -249,6 +267,7 @@
 #define save_vectors __cairn_save_vectors
 #define scaled __cairn_scaled
 #define seal __cairn_seal
+#define seal_ring __cairn_seal_ring
 #define self __cairn_self
 #define serve __cairn_serve
 #define serve_control __cairn_serve_control
@@ -276,6 +295,7 @@
 #define start_again __cairn_start_again
 #define start_clock __cairn_start_clock
 #define start_depth __cairn_start_depth
+#define start_flight __cairn_start_flight
 #define start_mode __cairn_start_mode
 #define start_watch __cairn_start_watch
 #define state_of __cairn_state_of
@@ -287,7 +307,10 @@
 #define suspend __cairn_suspend
 #define suspended_of __cairn_suspended_of
 #define switch_to __cairn_switch_to
+#define switched __cairn_switched
 #define take __cairn_take
+#define take_chunk __cairn_take_chunk
+#define take_slots __cairn_take_slots
 #define take_snapshot __cairn_take_snapshot
 #define tell __cairn_tell
 #define tell_last __cairn_tell_last
@@ -297,6 +320,7 @@
 #define thread_of __cairn_thread_of
 #define tick __cairn_tick
 #define time_of __cairn_time_of
+#define to_sink __cairn_to_sink
 #define told_goes __cairn_told_goes
 #define too_long __cairn_too_long
 #define transfer __cairn_transfer
@@ -335,3 +359,4 @@
 #define write_tree __cairn_write_tree
 #define write_wait __cairn_write_wait
 #define write_why __cairn_write_why
+#define zero_chunk __cairn_zero_chunk

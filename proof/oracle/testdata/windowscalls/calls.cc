@@ -3,9 +3,13 @@
 #include <atomic>
 #include <csetjmp>
 #include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <thread>
 #include <vector>
+#ifdef _WIN32
+#include <windows.h>
+#endif
 
 #ifdef __clang__
 #define KEEP __attribute__((noinline))
@@ -122,5 +126,11 @@ int main() {
   while (done < 3) std::this_thread::yield();
   for (int i = 0; i < 300; i++) std::thread(briefly, i).join();
   printf("%d %d\n", sum, sink.load());
+#ifdef _WIN32
+  fflush(stdout);
+  if (getenv("TERMINATE")) TerminateProcess(GetCurrentProcess(), 9);
+  if (getenv("FAULT")) *(volatile int *)16 = 1;
+  if (getenv("ABORT")) abort();
+#endif
   return 0;
 }

@@ -34,11 +34,15 @@ static struct suspended *suspended_of(struct process *p, u64 base, int make) {
 }
 
 /* fiber_goes returns when the stack stops. */
-static void *fiber_goes(u64 frame) { return (void *)now(state); }
+static void *fiber_goes(u64 frame) {
+  if (state->flight.recorder) state->flight.switched(frame, 0);
+  return (void *)now(state);
+}
 
 /* fiber_comes adds the time since then. */
 static void fiber_comes(u64 frame, void *since) {
   u64 e = now(state), at, unused;
+  if (state->flight.recorder) state->flight.switched(frame, 1);
   struct suspended *x = suspended_of(state, stack_base(), 1);
   if (!x || e <= (u64)since) return;
   interval(state, load(word(state, CLOCK)), e, &at, &unused);

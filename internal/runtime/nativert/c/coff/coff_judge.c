@@ -2,6 +2,8 @@
  * [e - t1, e - t0]. The first of a chain of calls to cross its threshold is the peak, and opens an episode; callers that
  * cross later are its parents. */
 
+#include "flight.h"
+
 /* See coff_mark.c. */
 static u64 bytes_of(const char *s);
 static void tell(struct process *p, int all);
@@ -48,6 +50,13 @@ static void begin_thread(void) { watch_thread(state); }
 static void end_mode(struct process *p) { open_all(p), tell_last(p); }
 static int first_call(struct context *c, u64 at) { return 0; }
 
+/* keep_ring keeps the ring of a thread that has ended for another one; without the lock it is lost. */
+static void keep_ring(struct process *p, struct ring *r) {
+  if (!take(p)) return;
+  r->next = p->flight.free, p->flight.free = r;
+  give(p);
+}
+
 /* free_threads frees the states of threads that have ended, but for the newest. Until then code that runs behind the end of
  * a thread's own, as that of DLLs may, has its state. */
 static void free_threads(struct process *p) {
@@ -59,6 +68,7 @@ static void free_threads(struct process *p) {
       continue;
     }
     before->older = t->older;
+    if (t->ring) keep_ring(p, t->ring);
     for (struct open_calls *c = t->open_calls, *next; c; c = next) next = c->next, VirtualFree(c, 0, MEM_RELEASE);
     CloseHandle(t->handle);
     VirtualFree(t, 0, MEM_RELEASE);
@@ -112,6 +122,7 @@ static void get_context(const struct registers *r, struct context *c) {
 static void of_slow(struct process *p, const struct registers *r) {
   struct slow_call c = {.site = r->site, .sp = r->r11, .e = now(p)};
   struct thread *t;
+  if (p->flight.recorder) p->flight.left(p, c.sp);
   if (!entered(p, c.sp, c.e, &c.t0, &c.t1)) return;
   if (!(t = begin(p))) {
     add(&p->dropped, c.e - c.t0 >= p->threshold);

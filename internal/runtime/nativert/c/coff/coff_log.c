@@ -250,6 +250,7 @@ static void write_status(struct process *p) {
   f[10] = p->threshold, f[11] = p->period, f[12] = p->low * 1000ull;
   f[13] = LOG_TICK_THREAD | (u64)p->threads << 32;
   f[16] = p->episodes - p->snapshots;
+  f[17] = p->flight.recorder ? p->flight.chunks | (u64)p->flight.missed << 32 : 0;
   if (p->watch) f[22] = p->watch->no_room, f[23] = p->watch->unwatched;
   ((u32 *)f)[1] = flags;
 }
@@ -280,7 +281,7 @@ static void write_header(struct process *p, u8 *h) {
   *(u32 *)(h + LOG_PID_OFFSET) = p->pid;
   *(u64 *)(h + LOG_REALTIME_OFFSET) = p->real;
   *(u64 *)(h + LOG_MONOTONIC_OFFSET) = p->mono;
-  *(u32 *)(h + LOG_FLAGS_OFFSET) = LOG_CALLS_WINDOWS << LOG_CALLS_SHIFT;
+  *(u32 *)(h + LOG_FLAGS_OFFSET) = (p->flight.recorder ? LOG_FLIGHT | LOG_FLIGHT_ENDS : 0) | LOG_CALLS_WINDOWS << LOG_CALLS_SHIFT;
   *(u32 *)(h + LOG_MODE_OFFSET) = CAIRN_MODE;
   *(u32 *)(h + LOG_CHECKSUM_OFFSET) = sum_of(h, LOG_CHECKSUM_OFFSET);
 }
@@ -386,6 +387,7 @@ static int write_episode(struct process *p, struct thread *t, const u64 *f, u32 
     p->left_out++;
   }
   give(p);
+  if (written && p->flight.recorder && !(f[7] & LOG_EPISODE_SNAPSHOT)) p->flight.keep_window(p, t, f[1], f[3], f[4], time);
   return written;
 }
 

@@ -69,6 +69,11 @@ static void print_error(const u16 *what, const u16 *about) {
 #include "coff_mark.c"
 #include "coff_control.c"
 #endif
+#ifdef CAIRN_FLIGHT
+#include "coff_flight.c"
+#else
+static void start_flight(struct process *p) {}
+#endif
 
 #include "coff_words.c"
 
@@ -142,6 +147,7 @@ static struct process *make_state(void) {
   p->mono = now(p);
   p->frames.budget = 16666667; /* 60 frames per second */
   p->threshold = 10 * MS, p->period = MS, p->rate = 100;
+  p->flight.chunks = (8u << 20) / LOG_CHUNK_SIZE;
   p->trace.ring_chunks = (16ull << 20) / LOG_CHUNK_SIZE;
   read_environment(p);
   if (p->quiet && !p->control.wanted) p->off = 1; /* for good */
@@ -178,12 +184,14 @@ static void start(void) {
   if (p) {
     use(p);
     join_mode(p);
+    start_flight(p);
     return;
   }
   use(p = make_state());
   join_mode(p);
   AddVectoredExceptionHandler(1, happens);
   list_modules(p);
+  start_flight(p);
   listener listen = (listener)GetProcAddress(GetModuleHandleW(u"ntdll.dll"), "LdrRegisterDllNotification");
   if (listen) listen(0, loader_says, 0, &cookie);
   void *thread = CreateThread(0, GRAIN, run_clock, p, 0, 0);

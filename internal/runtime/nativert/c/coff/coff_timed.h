@@ -12,6 +12,7 @@
  *   coff_watch.c    what the clock's thread sees of the others: processor time, waits
  *   coff_open.c     calls that have not ended
  *   coff_control.c  control while the program runs
+ *   coff_flight.c   the flight recorder, if it is compiled with CAIRN_FLIGHT
  *   coff_why.c      why a call took long
  *   coff_tree.h     mode stacks: what the trees of calls, which are those of other systems, get from this one
  *   coff_tree.c     where inserted code comes to
@@ -87,6 +88,7 @@ IMPORT(void *, CreateWaitableTimerExW, void *, const u16 *, u32, u32);
 IMPORT(i32, SetWaitableTimer, void *, const i64 *, i32, void *, void *, i32);
 IMPORT(u32, WaitForSingleObject, void *, u32);
 IMPORT(u32, TlsAlloc, void);
+IMPORT(i32, TlsFree, u32);
 IMPORT(void *, TlsGetValue, u32);
 IMPORT(i32, TlsSetValue, u32, void *);
 IMPORT(void *, AddVectoredExceptionHandler, u32, i32 (*)(struct pointers *));
@@ -189,6 +191,16 @@ struct process {
     u8 wanted; /* a pipe is */
   } control;
   struct spikes *spikes; /* that the program is told of; 0: of none */
+  struct {                 /* see c/timed/flight.h; also called by modules without it */
+    struct flight *recorder; /* 0: none */
+    u32 chunks;              /* of a ring */
+    u32 missed;              /* spikes without a window */
+    u64 local;               /* where a thread has its words, from the start of its block */
+    struct ring *free;       /* of threads that have ended */
+    void (*left)(struct process *, u64 sp);
+    void (*keep_window)(struct process *, struct thread *, u64 number, u64 lo, u64 hi, u64 e);
+    void (*switched)(u64 frame, int back); /* this stack stops, or goes on */
+  } flight;
 
   u64 episodes __attribute__((aligned(64)));
   u64 snapshots;
@@ -261,6 +273,7 @@ struct thread {
   u32 name_length;
   char name[MAX_NAME];
   u32 notes, inactive, paused, pauses;
+  struct ring *ring; /* of the flight recorder */
   u64 parents, parents_sp, parents_at; /* threshold for the frames above */
   u64 paused_before; /* sum of the pauses that are no longer in the ring */
   u64 busy_since;

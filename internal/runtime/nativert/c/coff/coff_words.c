@@ -22,10 +22,6 @@ static u64 time_of(const u16 *s) {
   return unit && ends_word(s + (unit == SECOND ? 1 : 2)) ? v * unit / scale : 0;
 }
 
-#if CAIRN_MODE == LOG_MODE_TRACE
-static const u16 variable[] = u"CAIRN_TRACE";
-static const u16 ignored[] = u" is not understood; ignored (size=16MB,file,period=1ms,off)\n";
-
 /* size_of parses a size such as 16MB; 0 if it is invalid. */
 static u64 size_of(const u16 *s) {
   u64 v = 0;
@@ -36,6 +32,10 @@ static u64 size_of(const u16 *s) {
   u32 shift = *s == 'K' ? 10 : *s == 'M' ? 20 : *s == 'G' ? 30 : 0;
   return shift && s[1] == 'B' && ends_word(s + 2) ? v << shift : 0;
 }
+
+#if CAIRN_MODE == LOG_MODE_TRACE
+static const u16 variable[] = u"CAIRN_TRACE";
+static const u16 ignored[] = u" is not understood; ignored (size=16MB,file,period=1ms,off)\n";
 
 /* set applies a word, and reports whether it is one. */
 static int set(struct process *p, const u16 *s) {
@@ -50,7 +50,7 @@ static int set(struct process *p, const u16 *s) {
 }
 #else
 static const u16 variable[] = u"CAIRN_SPIKE";
-static const u16 ignored[] = u" is not understood; ignored (threshold=10ms,period=1ms,rate=100,budget=16.7ms,channels=a+b,control,off)\n";
+static const u16 ignored[] = u" is not understood; ignored (threshold=10ms,period=1ms,rate=100,budget=16.7ms,flight=8MB,channels=a+b,control,off)\n";
 
 /* number_at parses a number that ends a word; -1 if it is invalid. */
 static i64 number_at(const u16 *s) {
@@ -88,6 +88,8 @@ static int set(struct process *p, const u16 *s) {
   u64 n;
   if ((v = word_value(s, "period=")) && (n = time_of(v)) >= 500000 && n <= SECOND) p->period = n;
 #if CAIRN_MODE == LOG_MODE_SPIKE
+  else if ((v = word_value(s, "flight=")) && *v == '0' && ends_word(v + 1)) p->flight.chunks = 0;
+  else if ((v = word_value(s, "flight=")) && (n = size_of(v) / LOG_CHUNK_SIZE) >= 2 && n <= 1 << 20) p->flight.chunks = (u32)n;
   else if ((v = word_value(s, "control")) && ends_word(v)) p->control.wanted = 1;
 #endif
   else return change(p, s, 1);

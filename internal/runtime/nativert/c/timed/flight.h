@@ -2,7 +2,9 @@
  *
  *   flight_MACHINE.S  the words that inserted code refers to, and what it calls when the
  *             clock has advanced or a chunk is full
- *   flight.c  rings of chunks, windows, fork
+ *   flight.c  chunks of the file, fork
+ *   flight_ring.c  rings of chunks, windows
+ *   coff_flight.c  all but that for Windows
  *
  * Each thread has a position in a chunk of the log's file, which is mapped.
  * Inserted code moves it by 8 bytes and stores an event there: the low half of
@@ -12,8 +14,6 @@
  * ring. They are the window of the spike, and do not change any more. */
 #ifndef CAIRN_FLIGHT_H
 #define CAIRN_FLIGHT_H
-
-#include "timed.h"
 
 struct chunk {
   u8 *at;
@@ -32,6 +32,8 @@ struct ring {
   u32 chunks, sequence;
   u32 tid, top; /* top: stack pointer at the thread's first event */
   u64 since;    /* ns: time of that event */
+  u32 stacks;   /* Windows: that the chunk has */
+  struct ring *next; /* Windows: of those that no thread has */
 };
 
 /* The window of a spike. */
