@@ -25,6 +25,7 @@ func TestWindowsSpikes(t *testing.T) {
 	w := newWindows(t)
 	t.Run("stalls", w.stalls)
 	t.Run("why", w.why)
+	t.Run("holders", w.holders)
 	t.Run("fibers", w.fiberTimes)
 	t.Run("crowd", w.crowd)
 	t.Run("torn", w.torn)

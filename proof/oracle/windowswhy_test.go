@@ -190,3 +190,70 @@ func compareCounts(t *testing.T, what string, got, want map[string]int) {
 		}
 	}
 }
+
+// holderRows returns which calls of testdata/windowsspikes/sections.c waited for a lock, and where the thread was that had it.
+func holderRows(t *testing.T, logs string, args ...string) map[string]bool {
+	t.Helper()
+	type holder struct {
+		Ended string
+		Stack []struct{ Function string }
+	}
+	rows := map[string]bool{}
+	for line := range strings.Lines(output(t, command(t, cairn, append([]string{"spikes", "--jsonl", "--top", "0", logs}, args...)...))) {
+		var c struct {
+			Peak struct{ Function string }
+			Why  *struct{ Holder *holder }
+			Open *struct{ Holder *holder }
+		}
+		if err := json.Unmarshal([]byte(line), &c); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		for what, h := range map[string]*holder{"ended": whyHolder(c.Why), "open": whyHolder(c.Open)} {
+			if h != nil && slices.ContainsFunc(h.Stack, func(f struct{ Function string }) bool { return f.Function == "holds" }) {
+				rows[fmt.Sprintf("%s %s: %s in holds", c.Peak.Function, what, h.Ended)] = true
+			}
+		}
+	}
+	return rows
+}
+
+// whyHolder returns the holder of what is known of a wait, nil if there is none.
+func whyHolder[H any](x *struct{ Holder *H }) *H {
+	if x == nil {
+		return nil
+	}
+	return x.Holder
+}
+
+// holders looks for who had the critical sections that calls waited for, and in the same program for Linux for who had the mutexes.
+func (w *windows) holders(t *testing.T) {
+	source := filepath.Join("testdata", "windowsspikes", "sections.c")
+	for _, compiler := range [][]string{
+		{mingw + "gcc", "-O2", "-g", "-w"},
+		{"clang-22", "--target=x86_64-w64-windows-gnu", "-fuse-ld=lld", "-Wno-unused-command-line-argument", "-O0", "-g", "-w"},
+		{"gcc", "-O2", "-g", "-w", "-pthread"},
+	} {
+		dir := t.TempDir()
+		program, logs, run := filepath.Join(dir, "sections.exe"), filepath.Join(dir, "logs"), w.run
+		want := []string{"waits ended: held in holds", "waits open: held in holds"}
+		if compiler[0] == "gcc" {
+			run = runNative
+		}
+		output(t, command(t, cairn, slices.Concat([]string{"cc", "--strict", "--mode", "spike", "--threshold", "30ms", "--small", "0"}, compiler, []string{"-o", program, source})...))
+		for ms := 100; ; ms *= 3 {
+			answer, _ := run(t, logs, program, strconv.Itoa(ms))
+			checkAnswer(t, answer, "ends\n")
+			rows := holderRows(t, logs, program)
+			missing := slices.DeleteFunc(slices.Clone(want), func(row string) bool { return rows[row] })
+			if ms > 2000 && len(missing) > 0 {
+				t.Errorf("%s: no %q in %q", strings.Join(compiler, " "), missing, slices.Sorted(maps.Keys(rows)))
+			}
+			if ms > 2000 || len(missing) == 0 {
+				break
+			}
+			if err := os.RemoveAll(logs); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

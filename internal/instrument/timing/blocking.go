@@ -28,7 +28,7 @@ var blocking = sync.OnceValue(func() map[string]bool {
 		"wait waitpid wait3 wait4 waitid system fork vfork posix_spawn dlopen mmap mmap64 munmap mprotect madvise syscall futex",
 		"sched_yield getrandom getpass",
 		"Sleep SleepEx SwitchToThread WaitForSingleObject WaitForSingleObjectEx WaitForMultipleObjects WaitForMultipleObjectsEx WaitOnAddress SignalObjectAndWait",
-		"EnterCriticalSection AcquireSRWLockExclusive AcquireSRWLockShared SleepConditionVariableCS SleepConditionVariableSRW InitOnceExecuteOnce",
+		"EnterCriticalSection __cairn_enter_critical_section AcquireSRWLockExclusive AcquireSRWLockShared SleepConditionVariableCS SleepConditionVariableSRW InitOnceExecuteOnce",
 		"CreateFileA CreateFileW ReadFile WriteFile CloseHandle FlushFileBuffers DeviceIoControl GetOverlappedResult FindFirstFileA FindFirstFileW GetQueuedCompletionStatus",
 		"LoadLibraryA LoadLibraryW LoadLibraryExA LoadLibraryExW VirtualAlloc VirtualFree MapViewOfFile CreateProcessA CreateProcessW WSARecv WSASend",
 		"GetMessageA GetMessageW MsgWaitForMultipleObjects SendMessageA SendMessageW SwapBuffers DwmFlush fopen_s",

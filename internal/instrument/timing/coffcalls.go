@@ -6,6 +6,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // Modes stacks and trace on Windows. The code is that of Linux (tree.go, trace.go), with the word of a thread in its block
@@ -152,18 +153,21 @@ func beforeProc(src []byte, pos int) int {
 
 // replaced are functions of the system in place of which code calls the runtime's, also where it is the last thing that a function does:
 // these do the same. Fibers continue on another stack, and switch by one function, which notes the switch. Threads that suspend others
-// do not do so while the clock's thread does.
-var replaced = map[string]string{switchFiber: "__cairn_switch_fiber", "SuspendThread": "__cairn_suspend_thread"}
+// do not do so while the clock's thread does. In mode spike, the critical section that a thread waits for is known.
+var replaced = map[string]string{switchFiber: "__cairn_switch_fiber", "SuspendThread": "__cairn_suspend_thread", enterSection: "__cairn_enter_critical_section"}
 
 const (
-	switchFiber = "SwitchToFiber"
-	imported    = "__imp_" // begins the name of the word that has the address of a function of a DLL
+	switchFiber  = "SwitchToFiber"
+	enterSection = "EnterCriticalSection"
+	imported     = "__imp_" // begins the name of the word that has the address of a function of a DLL
 )
 
 // withReplaced returns the unit in which code calls the runtime's functions.
-func withReplaced(u *asm.Unit) *asm.Unit {
+func withReplaced(u *asm.Unit, mode prof.Mode) *asm.Unit {
 	for name, ours := range replaced {
-		u = withCalls(u, name, ours)
+		if name != enterSection || mode == prof.ModeSpike {
+			u = withCalls(u, name, ours)
+		}
 	}
 	return u
 }

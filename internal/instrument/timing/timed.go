@@ -117,7 +117,7 @@ func rewrite(u *asm.Unit, opts probe.Options) ([]byte, probe.Result) {
 	if !opts.Counts {
 		u = withCOFFWaits(withWaits(u, opts.Mode), opts.Mode)
 	}
-	u = withReplaced(u)
+	u = withReplaced(u, opts.Mode)
 	t := &timer{
 		Rewriter: &probe.Rewriter{Opts: opts, Unit: u, Source: opts.UnitSource(u)},
 		on:       timings[u.Kind],

@@ -93,6 +93,7 @@
 #define hear __cairn_hear
 #define hold_end __cairn_hold_end
 #define hold_thread __cairn_hold_thread
+#define holder_of __cairn_holder_of
 #define hooked_of __cairn_hooked_of
 #define idle __cairn_idle
 #define ignored __cairn_ignored

@@ -69,6 +69,8 @@ static void write_open(struct process *p, struct watch *k, const struct watched 
   for (u32 i = 0; i < inner; i++) x[outer + i] = s->entry[peak - 1 - i];
   for (u32 i = 0; i < LOG_OPEN_NAME; i++) ((u8 *)(f + NAME))[i] = length ? (i < length ? (u8)name[i] : 0) : t && i < t->name_length ? (u8)t->name[i] : 0;
   ((u32 *)(f + NUMBER))[1] = 0;
+  u32 holder = call < 0 ? 0 : holder_of(k, w), *to = (u32 *)(x + outer + inner);
+  if (holder) to[0] = holder, to[1] = 0, f[FLAGS] |= LOG_OPEN_HELD;
   end_change(f);
 }
 

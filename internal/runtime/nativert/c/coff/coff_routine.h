@@ -84,3 +84,26 @@ u32 __cairn_suspend_thread(void *thread) {
   return before;
 }
 u32 (*const __imp___cairn_suspend_thread)(void *) = __cairn_suspend_thread;
+
+#if CAIRN_MODE == LOG_MODE_SPIKE
+IMPORT(void, EnterCriticalSection, void *);
+IMPORT(i32, TryEnterCriticalSection, void *);
+
+static struct watched *watched_of(struct watch *k, u32 tid);
+
+/* __cairn_enter_critical_section is what code calls in place of EnterCriticalSection: the clock's thread learns what this thread waits for. */
+void __cairn_enter_critical_section(void *section) {
+  struct process *p = state;
+  u32 error = last_error();
+  struct watched *w = 0;
+  if (TryEnterCriticalSection(section)) return;
+  if (p && (w = watched_of(p->watch, GetCurrentThreadId()))) {
+    w->lock_sp = (u64)__builtin_frame_address(0);
+    store(&w->lock, (u64)section);
+  }
+  set_last_error(error);
+  EnterCriticalSection(section);
+  if (w) store(&w->lock, 0);
+}
+void (*const __imp___cairn_enter_critical_section)(void *) = __cairn_enter_critical_section;
+#endif

@@ -245,6 +245,19 @@ static int look_at(struct process *p, struct watch *k, struct watched *w, u64 *p
   return k->stack.n != 0;
 }
 
+/* holder_of returns the thread that has the critical section which a thread waits for, 0 if it waits for none. The program may have freed
+ * that meanwhile. */
+static u32 holder_of(const struct watch *k, const struct watched *w) {
+  struct {
+    u64 debug;
+    i32 count, entered;
+    u64 owner;
+  } section = {0, 0, 0, 0};
+  u64 at = load(&w->lock);
+  if (!at || k->low >= w->lock_sp || w->lock_sp >= k->base || !ReadProcessMemory((void *)-1, (void *)at, &section, sizeof section, 0)) return 0;
+  return section.owner == w->tid ? 0 : (u32)section.owner;
+}
+
 /* note_wait notes that a thread waits in a system call, with its stack, since it has not run, or was seen elsewhere; the samples
  * since then are of that call. */
 static void note_wait(struct watch *k, struct watched *w, i64 call, u64 pc) {
@@ -255,7 +268,9 @@ static void note_wait(struct watch *k, struct watched *w, i64 call, u64 pc) {
   if (call == RAN) return;
   x->to = w->looked;
   u64 from = moved ? w->still : x->from;
-  if (moved) x->from = from, x->call = call, x->slots = 1;
+  if (moved) x->from = from, x->call = call, x->slots = 1, x->holder = 0;
+  u32 holder = holder_of(k, w);
+  if (holder) x->holder = holder, x->held = w->looked, x->lock = w->lock;
   x->slot[0][0] = k->low, x->slot[0][1] = pc;
   for (u32 i = 1; moved && i < k->stack.n && x->slots < LOG_MAX_WAIT_STACK; i++, x->slots++)
     x->slot[i][0] = k->stack.sp[i - 1], x->slot[i][1] = k->stack.entry[i].pc;
@@ -278,7 +293,7 @@ static void looked(struct process *p, struct watch *k, struct watched *w, u64 pc
 static void forget_thread(struct process *p, struct watch *k, struct watched *w) {
   open_left(p, k, w);
   CloseHandle(w->handle);
-  w->n = w->waits = w->still = w->looked = w->due = w->no_room = 0;
+  w->n = w->waits = w->still = w->looked = w->due = w->no_room = w->lock = 0;
   store(&w->tid, 0);
   store(&w->claimed, 0);
 }

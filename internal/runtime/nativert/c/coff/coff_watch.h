@@ -16,7 +16,8 @@ struct sample {
 struct wait {
   u64 from, to;
   i64 call;
-  u32 slots;
+  u32 slots, holder; /* holder: of the critical section that it waits for, 0: not known */
+  u64 held, lock;    /* when it was seen to have it */
   u64 slot[LOG_MAX_WAIT_STACK][2];
 };
 
@@ -26,6 +27,8 @@ struct watched {
   u32 claimed; /* by a thread that is about to set its number */
   void *handle;
   u64 *block;     /* its environment block, while it runs */
+  u64 lock;       /* the critical section that it enters, but for the first try; 0: none */
+  u64 lock_sp;    /* where it does that */
   u64 still;      /* since when it has not run; 0: it runs */
   u64 looked;     /* when its stack was last looked at */
   u64 due;        /* look again then, even if it has not run; 0: not known */

@@ -58,6 +58,10 @@ static void write_wait(struct process *p, struct thread *t, const struct watched
   f[1] = number, f[2] = c->e, f[3] = (u32)c->sp | (u64)(LOG_WAIT_UNKNOWN | LOG_WAIT_UNWOUND) << 32, f[4] = time;
   f[5] = addrs << 16;
   write_record(p, LOG_TYPE_WAIT, t->tid, f, LOG_WAIT_SIZE + 8 * addrs, c->e);
+  if (!x->holder) return;
+  f[1] = number, f[2] = c->e, f[3] = (u32)c->sp | (u64)LOG_REASON_LOCK << 32, f[4] = x->held, f[5] = time;
+  f[6] = x->holder, f[7] = x->lock;
+  write_record(p, LOG_TYPE_HOLDER, t->tid, f, LOG_HOLDER_SIZE, c->e);
 }
 
 /* write_why writes why a call took long, for an episode. Windows counts faults and switches of processes only. */
