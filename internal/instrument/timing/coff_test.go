@@ -1,6 +1,7 @@
 package timing
 
 import (
+	"bytes"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -127,6 +128,10 @@ func TestCOFFCalls(t *testing.T) {
 			".LBB0_6:\n\tleaq\t40(%rsp), %r11\n\tcall\t__cairn_tree_back_at\n",
 		}},
 		{"a thread is suspended", body + exit + "\trex.W jmp\t*__imp_SuspendThread(%rip)\t # 1\t[c=0 l=3]  *sibcall\n" + end, prof.ModeSpike, []string{"\trex.W jmp\t*__imp___cairn_suspend_thread(%rip)\t # 1"}},
+		{"a critical section", body + "\tmovq\t__imp_EnterCriticalSection(%rip), %rax\n\tcall\t*%rax\n\tcall\t*__imp_TryEnterCriticalSection(%rip)\n" + exit + "\tret\n" + end, prof.ModeSpike, []string{
+			"\tmovq\t__imp___cairn_enter_critical_section(%rip), %rax\n", "\tcall\t*__imp_TryEnterCriticalSection(%rip)\n",
+		}},
+		{"a critical section that the log needs not", body + "\tcall\t*__imp_EnterCriticalSection(%rip)\n" + exit + "\tret\n" + end, prof.ModeTrace, []string{"\tcall\t*__imp_EnterCriticalSection(%rip)\n"}},
 		{"a switch of fibers", body + exit + "\trex.W jmp\t*__imp_SwitchToFiber(%rip)\t # 1\t[c=0 l=3]  *sibcall\n" + end, prof.ModeTrace, []string{"\trex.W jmp\t*__imp___cairn_switch_fiber(%rip)\t # 1"}},
 		{"a wait", body + "\tmovq\t__imp_Sleep(%rip), %rax\n\tcall\t*%rax\n\tcall\tpthread_join\n\tcall\t*__imp_select(%rip)\n" + exit + "\tret\n" + end, prof.ModeStacks, []string{
 			"\tmovq\t__imp___cairn_wait_Sleep(%rip), %rax\n", "\tcall\t__cairn_wait_pthread_join\n", "\tcall\t*__imp_select(%rip)\n", "\tcall\t*__imp_Sleep(%rip)\n",
@@ -150,6 +155,52 @@ func TestCOFFCalls(t *testing.T) {
 		}
 		if test.name != "a block of __except" { // as clang writes it
 			assembleCOFF(t, test.name, out)
+		}
+	}
+}
+
+// TestCOFFCost compares what a call executes with the same function for Linux: in each mode as many instructions, or fewer, with the
+// same accesses to memory.
+func TestCOFFCost(t *testing.T) {
+	t.Parallel()
+	const (
+		elf  = "\t.text\n\t.globl\tf\n\t.type\tf, @function\nf:\n\t.cfi_startproc\n\tpushq\t%rbx\n\tsubq\t$32, %rsp\n\tcall\tg\n\taddq\t$32, %rsp\n\tpopq\t%rbx\n\tret\n\t.cfi_endproc\n\t.size\tf, .-f\n\t.ident\t\"GCC: (GNU) 12\"\n"
+		coff = coffHead + "\t.seh_proc\tf\nf:\n\tpushq\t%rbx\n\t.seh_pushreg\t%rbx\n\tsubq\t$32, %rsp\n\t.seh_stackalloc\t32\n\t.seh_endprologue\n\tcall\tg\n\taddq\t$32, %rsp\n\tpopq\t%rbx\n\tret\n\t.seh_endproc\n\t.ident\t\"GCC: (GNU) 12-posix\"\n"
+	)
+	for name, opts := range map[string]probe.Options{
+		"spike":  {Mode: prof.ModeSpike},
+		"flight": {Mode: prof.ModeSpike, Timing: probe.Timing{Flight: true}},
+		"stacks": {Mode: prof.ModeStacks},
+		"trace":  {Mode: prof.ModeTrace},
+	} {
+		cost := func(object asm.Object, text string) (insns, accesses int) {
+			unit, err := isa.ParseAs(asm.ParseOptions{Object: object}, []byte(text), machine.X86_64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			opts.Object = object
+			out, _ := Rewrite(unit, opts)
+			_, out, _ = bytes.Cut(out, []byte("\nf:\n"))
+			for line := range bytes.Lines(out) { // stubs are behind the return
+				s := asm.ParseLine(bytes.TrimRight(line, "\n"))
+				if s.Kind != asm.LineInsn {
+					continue
+				}
+				insns++
+				if bytes.Contains(s.Rest, []byte("(")) && !strings.HasPrefix(string(s.Word), "lea") {
+					accesses++
+				}
+				if string(s.Word) == "ret" {
+					break
+				}
+			}
+			return insns, accesses
+		}
+		linux, linuxAccesses := cost(asm.ELF, elf)
+		windows, accesses := cost(asm.COFF, coff)
+		t.Logf("%s: %d instructions, for Linux %d; %d accesses", name, windows, linux, accesses)
+		if windows > linux || accesses != linuxAccesses || linux < 12 {
+			t.Errorf("%s: %d instructions and %d accesses to memory, for Linux %d and %d", name, windows, accesses, linux, linuxAccesses)
 		}
 	}
 }
