@@ -24,10 +24,6 @@ struct flight_at {
 #define unblock(mask) ((void)(mask))
 #define thread_number() GetCurrentThreadId()
 
-static void zero_chunk(u8 *at) {
-  for (u32 i = 0; i < CHUNK / 8; i++) ((volatile u64 *)at)[i] = 0;
-}
-
 static u8 *anonymous(u64 size) { return VirtualAlloc(0, size, MEM_RESERVE | MEM_COMMIT, READWRITE); }
 
 /* fresh_chunk returns a chunk of the file that was never used, or 0. */

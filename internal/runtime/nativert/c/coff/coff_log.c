@@ -42,6 +42,12 @@ static void copy(void *to, const void *from, u64 n) {
   while (n--) ((u8 *)to)[n] = ((const volatile u8 *)from)[n];
 }
 
+/* zero_chunk clears a chunk. */
+static void zero_chunk(u8 *at) {
+  u64 n = LOG_CHUNK_SIZE / 8;
+  __asm__ volatile("rep stosq" : "+D"(at), "+c"(n) : "a"(0) : "memory");
+}
+
 static u32 sum_of(const u8 *p, u32 n) {
   u32 sum = 2166136261u;
   while (n--) sum = (sum ^ *p++) * 16777619u;

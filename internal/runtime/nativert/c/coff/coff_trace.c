@@ -41,7 +41,7 @@ static u8 *ring_chunk(struct process *p, u32 tid) {
     if (!h[LOG_CHUNK_USED_OFFSET / 4] && h[LOG_CHUNK_TID_OFFSET / 4] != tid && !number_ended(h[LOG_CHUNK_TID_OFFSET / 4])) continue;
     p->trace.overwritten++;
     store(h, 0);
-    for (u32 k = 0; k < LOG_CHUNK_SIZE / 8; k++) ((volatile u64 *)h)[k] = 0;
+    zero_chunk((u8 *)h);
     return (u8 *)h;
   }
   return map_next(p); /* all are in use */
