@@ -66,11 +66,8 @@ func newBinary(s *Set, p *objfile.Program, arch Arch) *Binary {
 		b.lazy = s
 	}
 	b.readFunctions(p)
-	names := map[int][]objfile.TableSymbol{}
-	for _, sym := range p.Symbols {
-		names[sym.Section] = append(names[sym.Section], sym)
-		b.markEntry(&sym)
-	}
+	b.markEntries(p.Symbols)
+	names := symbolsOf(p)
 	if len(p.Probes) > 0 {
 		b.probeStarts = probeStarts(p.Symbols)
 	}
@@ -91,6 +88,31 @@ func newBinary(s *Set, p *objfile.Program, arch Arch) *Binary {
 	return b
 }
 
+// symbolsOf returns the symbols of each section of code, by its index, as ascending indexes of p.Symbols.
+func symbolsOf(p *objfile.Program) [][]int32 {
+	last := 0
+	for i := range p.Code {
+		last = max(last, p.Code[i].Index)
+	}
+	counts := make([]int, last+1)
+	for i := range p.Symbols {
+		if k := p.Symbols[i].Section; k <= last {
+			counts[k]++
+		}
+	}
+	lists := make([][]int32, last+1)
+	for i := range p.Code {
+		k := p.Code[i].Index
+		lists[k] = make([]int32, 0, counts[k])
+	}
+	for i := range p.Symbols {
+		if k := p.Symbols[i].Section; k <= last && lists[k] != nil {
+			lists[k] = append(lists[k], int32(i))
+		}
+	}
+	return lists
+}
+
 // probeStarts returns the addresses of functions by the GUIDs of their names. If several
 // functions have the same name, the last one is used, as in LLVM.
 func probeStarts(symbols []objfile.TableSymbol) map[uint64]uint64 {
@@ -105,18 +127,19 @@ func probeStarts(symbols []objfile.TableSymbol) map[uint64]uint64 {
 
 // disassemble adds a section, from symbol to symbol: bytes before the first symbol may not be
 // code.
-func (b *Binary) disassemble(s *Set, section objfile.CodeSection, symbols []objfile.TableSymbol) {
+func (b *Binary) disassemble(s *Set, section objfile.CodeSection, symbols []int32) {
 	d := sweep{s: s, b: b, t: text{addr: section.Addr, data: section.Data, first: s.end()}}
 	d.t.starts = newBitset(len(section.Data))
 	size := uint64(len(section.Data))
 	data := false // by mapping symbols: the following bytes are not code
-	for i := range symbols {
-		off, end := symbols[i].Addr-section.Addr, size
+	for i, k := range symbols {
+		sym := &b.symbols[k]
+		off, end := sym.Addr-section.Addr, size
 		if i+1 < len(symbols) {
-			end = min(size, symbols[i+1].Addr-section.Addr)
+			end = min(size, b.symbols[symbols[i+1]].Addr-section.Addr)
 		}
-		if b.mapped && symbols[i].Maps() {
-			data = symbols[i].Name[1] == 'd'
+		if b.mapped && sym.Maps() {
+			data = sym.Name[1] == 'd'
 		}
 		if !data {
 			d.add(off, end)

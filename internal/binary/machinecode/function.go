@@ -90,7 +90,14 @@ func (b *Binary) Entered(addr uint64) string {
 // profiles are keyed by debug information, and symbols add nothing. Without either, functions
 // are symbols.
 func (b *Binary) readFunctions(p *objfile.Program) {
-	byName := map[string]int{}
+	count := len(p.Ranges)
+	for i := range p.Symbols {
+		if p.Symbols[i].Func {
+			count++
+		}
+	}
+	b.functions, b.ranges = make([]Function, 0, count), make([]Range, 0, count)
+	byName := make(map[string]int, count)
 	add := func(name string, lo, hi uint64, symbol bool) {
 		k, ok := byName[name]
 		if !ok {
@@ -132,18 +139,38 @@ func (b *Binary) readFunctions(p *objfile.Program) {
 
 // sortRanges sorts ranges. Of those with the same start, the first that was read is kept.
 func (b *Binary) sortRanges() {
+	k := 1
+	for k < len(b.ranges) && b.ranges[k-1].Lo < b.ranges[k].Lo {
+		k++
+	}
+	if k >= len(b.ranges) { // as those of symbols
+		return
+	}
 	sorted := slices.Clone(b.ranges)
 	stablesort.Func(sorted, func(x, y Range) int { return cmp.Compare(x.Lo, y.Lo) })
 	b.ranges = slices.CompactFunc(sorted, func(x, y Range) bool { return x.Lo == y.Lo })
 }
 
-// markEntry records that a symbol is at the beginning of a function.
-func (b *Binary) markEntry(sym *objfile.TableSymbol) {
-	r := b.RangeAt(sym.Addr)
-	if r != nil && r.Lo == sym.Addr && sym.Func && cutSuffixes(sym.Name, restSuffixes) == sym.Name {
+// markEntries records which symbols, ascending by address, are at the beginning of a function.
+func (b *Binary) markEntries(symbols []objfile.TableSymbol) {
+	k := -1 // the last range that begins at or before the symbol
+	for i := range symbols {
+		addr := symbols[i].Addr
+		for k+1 < len(b.ranges) && b.ranges[k+1].Lo <= addr {
+			k++
+		}
+		if k >= 0 && addr < b.ranges[k].Hi {
+			b.markEntry(&symbols[i], &b.ranges[k])
+		}
+	}
+}
+
+// markEntry records that a symbol, which is in a range, is at the beginning of a function.
+func (b *Binary) markEntry(sym *objfile.TableSymbol, r *Range) {
+	if r.Lo == sym.Addr && sym.Func && cutSuffixes(sym.Name, restSuffixes) == sym.Name {
 		r.Start = true
 	}
-	if r == nil || r.Entry {
+	if r.Entry {
 		return
 	}
 	f := &b.functions[r.Function]

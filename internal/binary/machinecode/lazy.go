@@ -41,13 +41,13 @@ func CanBeLazy(programs []*objfile.Program) bool {
 func NewLazySet(programs ...*objfile.Program) (*Set, error) { return newSet(true, programs) }
 
 // divide adds a section of a lazy set.
-func (b *Binary) divide(s *Set, section objfile.CodeSection, symbols []objfile.TableSymbol) {
+func (b *Binary) divide(s *Set, section objfile.CodeSection, symbols []int32) {
 	size := uint64(len(section.Data))
-	t := text{addr: section.Addr, data: section.Data, first: s.end()}
-	for i := range symbols {
-		p := piece{off: symbols[i].Addr - section.Addr, end: size}
+	t := text{addr: section.Addr, data: section.Data, first: s.end(), pieces: make([]piece, 0, len(symbols))}
+	for i, k := range symbols {
+		p := piece{off: b.symbols[k].Addr - section.Addr, end: size}
 		if i+1 < len(symbols) {
-			p.end = min(size, symbols[i+1].Addr-section.Addr)
+			p.end = min(size, b.symbols[symbols[i+1]].Addr-section.Addr)
 		}
 		if p.off < p.end {
 			t.pieces = append(t.pieces, p)

@@ -31,7 +31,7 @@ type pointerReader struct {
 	code    []CodeSection
 	others  map[uint64]bool // further addresses to search for, of data
 	data    []piece
-	symbols []elf.Symbol // of the dynamic linker; the first is empty
+	symbols []byte // entries of the dynamic linker; the first is empty
 	found   []Pointer
 }
 
@@ -45,8 +45,8 @@ type piece struct {
 // ascending by location.
 func (f *File) pointers(code []CodeSection, others map[uint64]bool) ([]Pointer, error) {
 	r := pointerReader{f: f, code: code, others: others}
-	var tables []*section
-	total := uint64(0)
+	var tables, data []*section
+	total, inData := uint64(0), f.elf.Type == elf.ET_EXEC // words of data are read
 	for _, s := range f.elf.Sections {
 		if s.Flags&elf.SHF_ALLOC == 0 || s.Flags&elf.SHF_EXECINSTR != 0 {
 			continue
@@ -54,17 +54,24 @@ func (f *File) pointers(code []CodeSection, others map[uint64]bool) ([]Pointer, 
 		switch s.Type {
 		case elf.SHT_RELA, shtRelr:
 			tables = append(tables, s)
+			inData = inData || s.Type == shtRelr
 		case elf.SHT_PROGBITS, elf.SHT_INIT_ARRAY, elf.SHT_FINI_ARRAY:
 			// In damaged files, many sections can share the same bytes.
 			if total += s.Size; total > f.size {
 				return nil, fmt.Errorf("%s: its sections of data have more bytes than the file", f.path)
 			}
-			bytes, err := f.read(s)
-			if err != nil {
-				return nil, err
-			}
-			r.data = append(r.data, piece{s.Addr, bytes})
+			data = append(data, s)
 		}
+	}
+	for _, s := range data {
+		if !inData {
+			break // relocations have what is needed
+		}
+		bytes, err := f.read(s)
+		if err != nil {
+			return nil, err
+		}
+		r.data = append(r.data, piece{s.Addr, bytes})
 	}
 	if f.elf.Type == elf.ET_EXEC {
 		r.words()
@@ -107,22 +114,25 @@ func (r *pointerReader) relocated(table []byte) {
 		case relocRelative:
 			r.add(at, to)
 		case relocSymbol, relocSlot:
-			if sym := r.symbol(info >> 32); sym != nil && sym.Section != elf.SHN_UNDEF {
-				r.add(at, sym.Value+to)
+			if value, ok := r.symbol(info >> 32); ok {
+				r.add(at, value+to)
 			}
 		}
 	}
 }
 
-// symbol returns a symbol of the dynamic linker, or nil if there is none.
-func (r *pointerReader) symbol(n uint64) *elf.Symbol {
+// symbol returns the value of a symbol of the dynamic linker, and whether there is one that the module defines.
+func (r *pointerReader) symbol(n uint64) (value uint64, ok bool) {
 	if r.symbols == nil {
-		r.symbols, _ = r.f.dynamicSymbols()
+		if s := r.f.symbolSection(elf.SHT_DYNSYM); s != nil {
+			r.symbols, _, _ = r.f.readSymbolTable(s)
+		}
 	}
-	if n >= uint64(len(r.symbols)) {
-		return nil
+	if n >= uint64(len(r.symbols)/symbolSize) {
+		return 0, false
 	}
-	return &r.symbols[n]
+	entry := r.symbols[n*symbolSize:]
+	return binary.LittleEndian.Uint64(entry[8:]), elf.SectionIndex(binary.LittleEndian.Uint16(entry[6:])) != elf.SHN_UNDEF
 }
 
 // packed reads packed relocations: each word is an address, which is even, or a bitmap of the
@@ -160,12 +170,13 @@ func (f *File) exports() ([]uint64, error) {
 	if s == nil {
 		return nil, nil
 	}
-	var out []uint64
-	err := f.eachSymbol(s, func(sym *symbol) {
-		if sym.section != elf.SHN_UNDEF {
-			out = append(out, sym.addr)
+	entries, _, err := f.readSymbolTable(s)
+	out := make([]uint64, 0, len(entries)/symbolSize)
+	for ; len(entries) >= symbolSize; entries = entries[symbolSize:] {
+		if elf.ST_TYPE(entries[4]) != elf.STT_FILE && elf.SectionIndex(binary.LittleEndian.Uint16(entries[6:])) != elf.SHN_UNDEF {
+			out = append(out, binary.LittleEndian.Uint64(entries[8:]))
 		}
-	})
+	}
 	slices.Sort(out)
 	return slices.Compact(out), err
 }

@@ -31,6 +31,14 @@ type File struct {
 	scopes func() (*ScopeTable, error)
 
 	missing MissingSplit // set with scopes
+
+	// The symbol table of the dynamic linker, when it was read.
+	dynamic struct {
+		sync.Mutex
+		of      *section
+		entries []byte
+		names   string
+	}
 }
 
 // DefaultDebugRoot is the directory in which distributions install separate debug files.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+	"unsafe"
 )
 
 // Symbol is a function symbol of the module.
@@ -112,14 +113,7 @@ func (f *File) symbolsUntil(s *section, visit func(*symbol) bool) error {
 	}
 	file := ""
 	for ; len(data) >= symbolSize; data = data[symbolSize:] {
-		sym := symbol{
-			name:    cstring(names, uint64(binary.LittleEndian.Uint32(data))),
-			kind:    elf.ST_TYPE(data[4]),
-			bind:    elf.ST_BIND(data[4]),
-			section: elf.SectionIndex(binary.LittleEndian.Uint16(data[6:])),
-			addr:    binary.LittleEndian.Uint64(data[8:]),
-			size:    binary.LittleEndian.Uint64(data[16:]),
-		}
+		sym := symbolAt(data, names)
 		if sym.kind == elf.STT_FILE {
 			file = sym.name // of the following local symbols
 			continue
@@ -134,9 +128,37 @@ func (f *File) symbolsUntil(s *section, visit func(*symbol) bool) error {
 	return nil
 }
 
-// readSymbolTable returns the entries of the symbol table s in the 64-bit format, and the
-// string with all names, so that names can be slices of it.
+// symbolAt returns the entry of a symbol table at the beginning of data.
+func symbolAt(data []byte, names string) symbol {
+	return symbol{
+		name:    cstring(names, uint64(binary.LittleEndian.Uint32(data))),
+		kind:    elf.ST_TYPE(data[4]),
+		bind:    elf.ST_BIND(data[4]),
+		section: elf.SectionIndex(binary.LittleEndian.Uint16(data[6:])),
+		addr:    binary.LittleEndian.Uint64(data[8:]),
+		size:    binary.LittleEndian.Uint64(data[16:]),
+	}
+}
+
+// readSymbolTable returns the entries of the symbol table s in the 64-bit format, which must not be changed, and the
+// string with all names, so that names can be slices of it. That of the dynamic linker, for which several ask, is read
+// once.
 func (f *File) readSymbolTable(s *section) (entries []byte, names string, err error) {
+	if s.Type != elf.SHT_DYNSYM {
+		return f.loadSymbolTable(s)
+	}
+	f.dynamic.Lock()
+	defer f.dynamic.Unlock()
+	if f.dynamic.of != s {
+		if entries, names, err = f.loadSymbolTable(s); err != nil {
+			return nil, "", err
+		}
+		f.dynamic.of, f.dynamic.entries, f.dynamic.names = s, entries, names
+	}
+	return f.dynamic.entries, f.dynamic.names, nil
+}
+
+func (f *File) loadSymbolTable(s *section) (entries []byte, names string, err error) {
 	if entries, err = f.read(s); err != nil {
 		return nil, "", err
 	}
@@ -147,7 +169,8 @@ func (f *File) readSymbolTable(s *section) (entries []byte, names string, err er
 	if err != nil {
 		return nil, "", err
 	}
-	return symbols64(entries, f.elf.word, f.elf.Machine), string(strtab), nil
+	// Nobody else has these bytes, of which a large program has some MB.
+	return symbols64(entries, f.elf.word, f.elf.Machine), unsafe.String(unsafe.SliceData(strtab), len(strtab)), nil
 }
 
 // symbols64 converts the entries of a symbol table to the 64-bit format. Addresses of Thumb
