@@ -78,6 +78,12 @@ func (c *Cursor) Sub(n uint64) *Cursor {
 	return &Cursor{data: c.Bytes(n), base: off, err: c.err}
 }
 
+// Cut is Sub with a cursor that was made before.
+func (c *Cursor) Cut(n uint64, into *Cursor) {
+	off := c.Off()
+	*into = Cursor{data: c.Bytes(n), base: off, err: c.err}
+}
+
 // U8 reads one byte.
 func (c *Cursor) U8() uint8 {
 	if b := c.Bytes(1); b != nil {

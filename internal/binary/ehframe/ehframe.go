@@ -57,10 +57,10 @@ func Read(section []byte, addr uint64, of machine.Kind) ([]Frame, error) {
 }
 
 // entries iterates over the entries of .eh_frame, or of .debug_frame, up to an error: it calls
-// shared for each CIE, and frame for each FDE with the offset of its CIE. In .debug_frame, CIEs
+// shared for each CIE, and frame for each FDE with the offset of its CIE. Their cursor is valid until they return. In .debug_frame, CIEs
 // have another mark, and FDEs the offset of their CIE in the section (DWARF 5, 6.4.1).
 func entries(section []byte, addr uint64, debug bool, shared func(at uint64, c *bytecur.Cursor), frame func(at, of uint64, c *bytecur.Cursor)) error {
-	c := bytecur.New(section, int64(addr))
+	c, entry := bytecur.New(section, int64(addr)), new(bytecur.Cursor)
 	for c.Len() > 0 {
 		at := uint64(c.Off())
 		n := uint64(c.U32())
@@ -71,7 +71,7 @@ func entries(section []byte, addr uint64, debug bool, shared func(at uint64, c *
 		if wide {
 			n = c.U64()
 		}
-		entry := c.Sub(n)
+		c.Cut(n, entry)
 		if c.Err() != nil {
 			return c.Err()
 		}
