@@ -3,6 +3,7 @@ package sampleset
 import (
 	"context"
 
+	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/samples/mapped"
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
 	"github.com/cairnprof/cairn/internal/samples/samplefile"
@@ -82,6 +83,7 @@ func (r *ranFiles) read(ctx context.Context, path string) (samples uint64, kept 
 		return 0, nil, err
 	}
 	defer in.Close()
+	defer logfile.Guard(path, &err)()
 	r.files, r.byMap, r.last = mapped.NewProcesses(mapped.New(nil, nil)), map[*sample.Mapping]mappedFile{}, nil
 	r.rules.Forget()
 	r.kept = &samplefile.Kept{}

@@ -153,7 +153,8 @@ func (r run) nothingUsed(st *unwind.Stats) error {
 }
 
 // countFile reads one input.
-func (r run) countFile(ctx context.Context, in *samplefile.File, counter *unwind.Runner) error {
+func (r run) countFile(ctx context.Context, in *samplefile.File, counter *unwind.Runner) (err error) {
+	defer logfile.Guard(in.Info().File, &err)()
 	const mega = 1 << 20
 	var done atomic.Int64
 	stop := func() {}

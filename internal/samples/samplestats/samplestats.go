@@ -10,6 +10,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/samples/mapped"
 	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/sample"
@@ -95,7 +96,8 @@ type Options struct {
 }
 
 // Run reads a source to its end. progress is called for each batch with the bytes read.
-func Run(ctx context.Context, src sample.Source, opt Options, progress func(bytes int64)) (*Result, error) {
+func Run(ctx context.Context, src sample.Source, opt Options, progress func(bytes int64)) (_ *Result, err error) {
+	defer logfile.Guard(src.Info().File, &err)()
 	c := counter{
 		opt:      opt,
 		info:     src.Info(),
