@@ -11,8 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/pprof/profile"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/cairnprof/cairn/format/pprof"
 
 	"github.com/cairnprof/cairn/sample"
 )
@@ -81,15 +82,15 @@ func Read(r io.Reader, name string) iter.Seq2[*sample.NamedStack, error] {
 		if err == nil && len(data) > maxSize {
 			err = errTooLarge
 		}
-		var p *profile.Profile
+		var p *pprof.Profile
 		if err == nil {
-			p, err = profile.ParseData(data)
+			p, err = pprof.Parse(data)
 		}
 		if err != nil {
 			yield(nil, fmt.Errorf("%s: reading a profile of pprof: %w", name, err))
 			return
 		}
-		x := reader{p: p, frames: map[*profile.Location][]sample.NamedFrame{}}
+		x := reader{p: p, frames: map[*pprof.Location][]sample.NamedFrame{}}
 		for _, k := range x.order() {
 			if !x.each(k, name, yield) {
 				return
@@ -99,8 +100,8 @@ func Read(r io.Reader, name string) iter.Seq2[*sample.NamedStack, error] {
 }
 
 type reader struct {
-	p      *profile.Profile
-	frames map[*profile.Location][]sample.NamedFrame // innermost first
+	p      *pprof.Profile
+	frames map[*pprof.Location][]sample.NamedFrame // innermost first
 }
 
 // order returns the indexes of the types of values, the default first.
@@ -124,7 +125,7 @@ func (x *reader) order() []int {
 // each yields the samples with a value of type k.
 func (x *reader) each(k int, name string, yield func(*sample.NamedStack, error) bool) bool {
 	typ := x.p.SampleType[k]
-	moments := slices.IndexFunc(x.p.SampleType, func(t *profile.ValueType) bool { return t.Unit == "count" && t.Type == "samples" })
+	moments := slices.IndexFunc(x.p.SampleType, func(t *pprof.ValueType) bool { return t.Unit == "count" && t.Type == "samples" })
 	s := sample.NamedStack{PID: sample.UnknownPID, TID: sample.UnknownPID, Event: typ.Type, Unit: unit(typ)}
 	negative := uint64(0)
 	for _, one := range x.p.Sample {
@@ -163,7 +164,7 @@ func (x *reader) each(k int, name string, yield func(*sample.NamedStack, error) 
 }
 
 // unit returns the unit of a type of values.
-func unit(t *profile.ValueType) string {
+func unit(t *pprof.ValueType) string {
 	switch t.Unit {
 	case "count", "":
 		if t.Type == "samples" || t.Type == "" {
@@ -190,7 +191,7 @@ func factor(unit string) uint64 {
 }
 
 // location returns the functions at a location, innermost first.
-func (x *reader) location(loc *profile.Location) []sample.NamedFrame {
+func (x *reader) location(loc *pprof.Location) []sample.NamedFrame {
 	if frames, ok := x.frames[loc]; ok {
 		return frames
 	}

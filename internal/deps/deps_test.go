@@ -92,14 +92,13 @@ var reaches = strings.Fields(`
 
 // modules are those of others, with the packages that import them.
 var modules = map[string]string{
-	"github.com/google/pprof/profile":               "internal/export internal/export/deliver internal/verb internal/output internal/cli/samples format/pprofstacks",
 	"github.com/ianlancetaylor/demangle":            "internal/instrument/probe internal/instrument/wrap internal/report",
 	"github.com/klauspost/compress/zstd":            "format/parquet format/perfdata format/perfdata/perfdatatest internal/binary/objfile internal/packed internal/layout/order internal/logfile internal/page/web internal/fleet/client internal/fleet/collector internal/fleet/gate",
 	"github.com/parquet-go/parquet-go":              "format/calls/callstest",
 	"github.com/spf13/cobra":                        "cmd/cairn internal/cli internal/output internal/verb",
 	"github.com/spf13/cobra/doc":                    "cmd/cairn",
 	"github.com/spf13/pflag":                        "internal/cli internal/verb internal/toolchain",
-	"google.golang.org/protobuf/encoding/protowire": "internal/export internal/export/deliver format/pprofstacks format/simpleperf",
+	"google.golang.org/protobuf/encoding/protowire": "internal/export internal/export/deliver format/pprof format/pprofstacks format/simpleperf",
 	"github.com/ulikunitz/xz/lzma":                  "internal/binary/objfile",
 	"go.yaml.in/yaml/v3":                            "format/mip format/xray",
 	"golang.org/x/arch/arm64/arm64asm":              "internal/binary/asmtext",

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/cairnprof/cairn/format/fdata"
 	"github.com/cairnprof/cairn/format/sampleprof"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
@@ -210,7 +212,15 @@ func TestPprof(t *testing.T) {
 	if err := p.CheckValid(); err != nil {
 		t.Fatal(err)
 	}
-	text := p.String()
+	var file bytes.Buffer
+	if err := p.Write(&file); err != nil {
+		t.Fatal(err)
+	}
+	read, err := profile.Parse(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := read.String()
 	for _, want := range []string{"calls/count", "LEAF a.c:100:0 s=100", "MAIN a.c:101:0 s=100", "10: 1 2"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)

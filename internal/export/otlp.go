@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/pprof/profile"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/cairnprof/cairn/format/pprof"
 )
 
 // Resource identifies the program in a profile of OpenTelemetry.
@@ -18,7 +19,7 @@ type Resource struct {
 }
 
 // WriteOTLP writes a profile as OTLP encodes it.
-func WriteOTLP(w io.Writer, p *profile.Profile, about Resource) error {
+func WriteOTLP(w io.Writer, p *pprof.Profile, about Resource) error {
 	_, err := w.Write(OTLP(p, about))
 	return err
 }
@@ -28,7 +29,7 @@ func WriteOTLP(w io.Writer, p *profile.Profile, about Resource) error {
 //
 // The numbers of fields are those of opentelemetry/proto/profiles/v1development/profiles.proto and of the files that it
 // imports, version 1.11.
-func OTLP(p *profile.Profile, about Resource) []byte {
+func OTLP(p *pprof.Profile, about Resource) []byte {
 	b := newOTLPBuilder()
 	var scope message
 	scope.bytes(1, message(nil).with(1, valid(about.Writer)))
@@ -121,7 +122,7 @@ func listValue(texts []string) (m message) {
 }
 
 // defaultFirst returns the indexes of the sample types of p. Viewers show the first profile.
-func defaultFirst(p *profile.Profile) []int {
+func defaultFirst(p *pprof.Profile) []int {
 	var list []int
 	for i, t := range p.SampleType {
 		if t.Type == p.DefaultSampleType {
@@ -150,15 +151,15 @@ type otlpBuilder struct {
 	tables [tables][]message
 	// Numbers of entries that are the same for the same bytes: of strings, attributes and stacks.
 	known     [tables]map[string]int32
-	functions map[*profile.Function]int32
-	mappings  map[*profile.Mapping]int32
-	locations map[*profile.Location]int32
+	functions map[*pprof.Function]int32
+	mappings  map[*pprof.Mapping]int32
+	locations map[*pprof.Location]int32
 	indexes   []int32 // reused
 }
 
 func newOTLPBuilder() *otlpBuilder {
 	b := &otlpBuilder{
-		functions: make(map[*profile.Function]int32), mappings: make(map[*profile.Mapping]int32), locations: make(map[*profile.Location]int32),
+		functions: make(map[*pprof.Function]int32), mappings: make(map[*pprof.Mapping]int32), locations: make(map[*pprof.Location]int32),
 	}
 	for table := mappingTable; table < tables; table++ {
 		b.tables[table] = []message{{}}
@@ -210,7 +211,7 @@ func (b *otlpBuilder) attribute(key string, value message, unit string) int32 {
 }
 
 // profile returns the Profile of the values with index i.
-func (b *otlpBuilder) profile(p *profile.Profile, i int) (m message) {
+func (b *otlpBuilder) profile(p *pprof.Profile, i int) (m message) {
 	t := p.SampleType[i]
 	var kind message
 	kind.varint(1, b.text(t.Type))
@@ -244,7 +245,7 @@ func (s *otlpSample) encode() (m message) {
 }
 
 // samples returns the values with index i. Samples with the same stack and attributes become one.
-func (b *otlpBuilder) samples(p *profile.Profile, i int) (list []*otlpSample) {
+func (b *otlpBuilder) samples(p *pprof.Profile, i int) (list []*otlpSample) {
 	type identity struct {
 		stack int32
 		attrs string
@@ -269,7 +270,7 @@ func (b *otlpBuilder) samples(p *profile.Profile, i int) (list []*otlpSample) {
 }
 
 // labels returns the attributes of a sample.
-func (b *otlpBuilder) labels(s *profile.Sample) []int32 {
+func (b *otlpBuilder) labels(s *pprof.Sample) []int32 {
 	var list []int32
 	for _, key := range slices.Sorted(maps.Keys(s.Label)) {
 		v := listValue(s.Label[key])
@@ -297,7 +298,7 @@ func (b *otlpBuilder) labels(s *profile.Sample) []int32 {
 }
 
 // stack returns the number of a stack, innermost frame first.
-func (b *otlpBuilder) stack(locations []*profile.Location) int32 {
+func (b *otlpBuilder) stack(locations []*pprof.Location) int32 {
 	b.indexes = b.indexes[:0]
 	for _, l := range locations {
 		b.indexes = append(b.indexes, b.location(l))
@@ -307,7 +308,7 @@ func (b *otlpBuilder) stack(locations []*profile.Location) int32 {
 	return b.number(stackTable, m)
 }
 
-func (b *otlpBuilder) location(l *profile.Location) int32 {
+func (b *otlpBuilder) location(l *pprof.Location) int32 {
 	n, ok := b.locations[l]
 	if ok {
 		return n
@@ -327,7 +328,7 @@ func (b *otlpBuilder) location(l *profile.Location) int32 {
 	return n
 }
 
-func (b *otlpBuilder) function(f *profile.Function) int32 {
+func (b *otlpBuilder) function(f *pprof.Function) int32 {
 	if f == nil {
 		return 0
 	}
@@ -344,7 +345,7 @@ func (b *otlpBuilder) function(f *profile.Function) int32 {
 	return n
 }
 
-func (b *otlpBuilder) mapping(from *profile.Mapping) int32 {
+func (b *otlpBuilder) mapping(from *pprof.Mapping) int32 {
 	if from == nil {
 		return 0
 	}

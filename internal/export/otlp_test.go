@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/pprof/profile"
 	otlp "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
+
+	"github.com/cairnprof/cairn/format/pprof"
 )
 
 func decodeOTLP(t interface {
@@ -32,7 +33,7 @@ func decodeOTLP(t interface {
 
 // pprofLines returns the samples of sample type i of a profile, each as its stack, its labels and its value,
 // summed up by the first two.
-func pprofLines(p *profile.Profile, i int) []string {
+func pprofLines(p *pprof.Profile, i int) []string {
 	sums := make(map[string]int64)
 	for _, s := range p.Sample {
 		var b strings.Builder
@@ -189,27 +190,27 @@ func TestOTLPAny(t *testing.T) {
 }
 
 // anyProfile returns a profile as it comes back from a file.
-func anyProfile(t *rapid.T) *profile.Profile {
-	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "calls", Unit: "count"}, {Type: "time", Unit: "nanoseconds"}}}
+func anyProfile(t *rapid.T) *pprof.Profile {
+	p := &pprof.Profile{SampleType: []*pprof.ValueType{{Type: "calls", Unit: "count"}, {Type: "time", Unit: "nanoseconds"}}}
 	name := rapid.SampledFrom([]string{"", "main", "work", "a.c", "größe"})
 	for i := range rapid.IntRange(1, 3).Draw(t, "mappings") {
-		p.Mapping = append(p.Mapping, &profile.Mapping{ID: uint64(i + 1), File: name.Draw(t, "file"), BuildID: fmt.Sprintf("%02x", i), Start: uint64(i) << 12, Limit: uint64(i+1) << 12})
+		p.Mapping = append(p.Mapping, &pprof.Mapping{ID: uint64(i + 1), File: name.Draw(t, "file"), BuildID: fmt.Sprintf("%02x", i), Start: uint64(i) << 12, Limit: uint64(i+1) << 12})
 	}
 	for i := range rapid.IntRange(1, 4).Draw(t, "functions") {
-		p.Function = append(p.Function, &profile.Function{ID: uint64(i + 1), Name: fmt.Sprint(name.Draw(t, "name"), i), SystemName: name.Draw(t, "system"), Filename: name.Draw(t, "file"), StartLine: int64(i)})
+		p.Function = append(p.Function, &pprof.Function{ID: uint64(i + 1), Name: fmt.Sprint(name.Draw(t, "name"), i), SystemName: name.Draw(t, "system"), Filename: name.Draw(t, "file"), StartLine: int64(i)})
 	}
 	for i := range rapid.IntRange(1, 6).Draw(t, "locations") {
-		l := &profile.Location{ID: uint64(i + 1), Address: uint64(i + 1)}
+		l := &pprof.Location{ID: uint64(i + 1), Address: uint64(i + 1)}
 		if n := rapid.IntRange(0, len(p.Mapping)).Draw(t, "mapping"); n > 0 {
 			l.Mapping = p.Mapping[n-1]
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "lines") {
-			l.Line = append(l.Line, profile.Line{Function: rapid.SampledFrom(p.Function).Draw(t, "function"), Line: rapid.Int64Range(0, 9).Draw(t, "line")})
+			l.Line = append(l.Line, pprof.Line{Function: rapid.SampledFrom(p.Function).Draw(t, "function"), Line: rapid.Int64Range(0, 9).Draw(t, "line")})
 		}
 		p.Location = append(p.Location, l)
 	}
 	for range rapid.IntRange(0, 8).Draw(t, "samples") {
-		s := &profile.Sample{Value: []int64{rapid.Int64Range(0, 5).Draw(t, "calls"), rapid.Int64Range(0, 5).Draw(t, "time")}}
+		s := &pprof.Sample{Value: []int64{rapid.Int64Range(0, 5).Draw(t, "calls"), rapid.Int64Range(0, 5).Draw(t, "time")}}
 		for range rapid.IntRange(0, 4).Draw(t, "depth") {
 			s.Location = append(s.Location, rapid.SampledFrom(p.Location).Draw(t, "location"))
 		}
@@ -222,7 +223,7 @@ func anyProfile(t *rapid.T) *profile.Profile {
 	if err := p.Write(&file); err != nil {
 		t.Fatal(err)
 	}
-	back, err := profile.Parse(&file)
+	back, err := pprof.Parse(file.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}

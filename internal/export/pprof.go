@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"math"
 
-	"github.com/google/pprof/profile"
+	"github.com/cairnprof/cairn/format/pprof"
 
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/prof"
@@ -17,11 +17,11 @@ import (
 // name to display, or is nil.
 //
 // Inlined frames are in the locations of the callers. src may be nil.
-func Pprof(m *prof.Module, src Source, sites []Site, sampleType string, show func(string) string) *profile.Profile {
-	b := pprofBuilder{m: m, src: src, show: show, funcs: map[string]*profile.Function{}, locs: map[uint64]*profile.Location{}}
-	b.p = &profile.Profile{
-		SampleType: []*profile.ValueType{{Type: sampleType, Unit: "count"}},
-		Mapping:    []*profile.Mapping{b.mapping()},
+func Pprof(m *prof.Module, src Source, sites []Site, sampleType string, show func(string) string) *pprof.Profile {
+	b := pprofBuilder{m: m, src: src, show: show, funcs: map[string]*pprof.Function{}, locs: map[uint64]*pprof.Location{}}
+	b.p = &pprof.Profile{
+		SampleType: []*pprof.ValueType{{Type: sampleType, Unit: "count"}},
+		Mapping:    []*pprof.Mapping{b.mapping()},
 	}
 	if text := coverage.InexactText(m); text != "" {
 		b.p.Comments = []string{text}
@@ -32,9 +32,9 @@ func Pprof(m *prof.Module, src Source, sites []Site, sampleType string, show fun
 	}
 	// No sum of all values may overflow.
 	limit := uint64(math.MaxInt64) / uint64(len(sites)+len(m.Funcs)+1)
-	add := func(count uint64, stack ...*profile.Location) {
+	add := func(count uint64, stack ...*pprof.Location) {
 		if count > 0 {
-			b.p.Sample = append(b.p.Sample, &profile.Sample{Location: stack, Value: []int64{int64(min(count, limit))}})
+			b.p.Sample = append(b.p.Sample, &pprof.Sample{Location: stack, Value: []int64{int64(min(count, limit))}})
 		}
 	}
 	for _, s := range sites {
@@ -53,13 +53,13 @@ type pprofBuilder struct {
 	m     *prof.Module
 	src   Source
 	show  func(string) string
-	p     *profile.Profile
-	funcs map[string]*profile.Function
-	locs  map[uint64]*profile.Location // by address; entries by the function's
+	p     *pprof.Profile
+	funcs map[string]*pprof.Function
+	locs  map[uint64]*pprof.Location // by address; entries by the function's
 }
 
-func (b *pprofBuilder) mapping() *profile.Mapping {
-	mp := &profile.Mapping{
+func (b *pprofBuilder) mapping() *pprof.Mapping {
+	mp := &pprof.Mapping{
 		ID: 1, File: b.m.Module, BuildID: b.m.BuildID.String(),
 		HasFunctions: true, HasFilenames: b.src != nil, HasLineNumbers: b.src != nil, HasInlineFrames: b.src != nil,
 	}
@@ -74,18 +74,18 @@ func (b *pprofBuilder) mapping() *profile.Mapping {
 }
 
 // entry returns the location of the entry of function i.
-func (b *pprofBuilder) entry(i int) *profile.Location {
+func (b *pprofBuilder) entry(i int) *pprof.Location {
 	f := &b.m.Funcs[i]
 	loc, fresh := b.location(f.Addr())
 	if fresh {
 		file, start := b.defined(f)
-		loc.Line = []profile.Line{{Function: b.function(b.name(f), file, start), Line: int64(start)}}
+		loc.Line = []pprof.Line{{Function: b.function(b.name(f), file, start), Line: int64(start)}}
 	}
 	return loc
 }
 
 // call returns the location of a site.
-func (b *pprofBuilder) call(s Site) *profile.Location {
+func (b *pprofBuilder) call(s Site) *pprof.Location {
 	loc, fresh := b.location(s.Addr)
 	if !fresh {
 		return loc
@@ -104,18 +104,18 @@ func (b *pprofBuilder) call(s Site) *profile.Location {
 		if k == 0 {
 			fr.Func, fr.File, fr.Start = b.name(f), cmp.Or(file, fr.File), cmp.Or(fr.Start, start)
 		}
-		loc.Line = append(loc.Line, profile.Line{Function: b.function(fr.Func, fr.File, fr.Start), Line: int64(fr.Line)})
+		loc.Line = append(loc.Line, pprof.Line{Function: b.function(fr.Func, fr.File, fr.Start), Line: int64(fr.Line)})
 	}
 	return loc
 }
 
 // location returns the location at addr, and whether it is new.
-func (b *pprofBuilder) location(addr uint64) (loc *profile.Location, fresh bool) {
+func (b *pprofBuilder) location(addr uint64) (loc *pprof.Location, fresh bool) {
 	loc = b.locs[addr]
 	if loc != nil {
 		return loc, false
 	}
-	loc = &profile.Location{ID: uint64(len(b.locs) + 1), Mapping: b.p.Mapping[0], Address: addr}
+	loc = &pprof.Location{ID: uint64(len(b.locs) + 1), Mapping: b.p.Mapping[0], Address: addr}
 	b.locs[addr] = loc
 	b.p.Location = append(b.p.Location, loc)
 	return loc, true
@@ -141,10 +141,10 @@ func (b *pprofBuilder) defined(f *prof.Func) (file string, line int) {
 	return cmp.Or(file, f.File), line
 }
 
-func (b *pprofBuilder) function(name, file string, start int) *profile.Function {
+func (b *pprofBuilder) function(name, file string, start int) *pprof.Function {
 	fn := b.funcs[name]
 	if fn == nil {
-		fn = &profile.Function{ID: uint64(len(b.funcs) + 1), Name: name, SystemName: name}
+		fn = &pprof.Function{ID: uint64(len(b.funcs) + 1), Name: name, SystemName: name}
 		if b.show != nil {
 			fn.Name = b.show(name)
 		}

@@ -44,11 +44,11 @@ func TestStackPlaces(t *testing.T) {
 	if err := p.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	p, err := profile.Parse(&b)
+	read, err := profile.Parse(&b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := p.String()
+	text := read.String()
 	for _, want := range []string{
 		"0x1010 M=1 MAIN a.c:12:0 s=10(main)\n",
 		"0x1010 M=2 INNER b.h:3:0 s=2(inner)\n",

@@ -3,7 +3,7 @@ package export
 import (
 	"math"
 
-	"github.com/google/pprof/profile"
+	"github.com/cairnprof/cairn/format/pprof"
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
@@ -50,20 +50,20 @@ type StackPlace struct {
 // whole function, at the line of its declaration: a trace does not contain the lines of calls.
 // The middle of stacks with more than MaxFrames is omitted, and that of shorter ones if all
 // stacks together would be too large.
-func StackPprof(groups []Stacks, funcs calllog.Funcs, opt StackOptions) *profile.Profile {
+func StackPprof(groups []Stacks, funcs calllog.Funcs, opt StackOptions) *pprof.Profile {
 	b := stackBuilder{
-		funcs: funcs, opt: opt, locs: make(map[calllog.FuncID]*profile.Location), objects: make(map[uint8]*profile.Mapping),
-		names: make(map[fileFunction]*profile.Function),
+		funcs: funcs, opt: opt, locs: make(map[calllog.FuncID]*pprof.Location), objects: make(map[uint8]*pprof.Mapping),
+		names: make(map[fileFunction]*pprof.Function),
 	}
-	b.p = &profile.Profile{
-		SampleType:        []*profile.ValueType{{Type: "calls", Unit: "count"}, {Type: "time", Unit: opt.Unit}},
+	b.p = &pprof.Profile{
+		SampleType:        []*pprof.ValueType{{Type: "calls", Unit: "count"}, {Type: "time", Unit: opt.Unit}},
 		DefaultSampleType: "time",
 		TimeNanos:         int64(min(opt.Start, math.MaxInt64)),
 		DurationNanos:     int64(min(opt.Duration, math.MaxInt64)),
 		Comments:          opt.Comments,
 	}
 	if opt.Sampled {
-		b.p.SampleType = []*profile.ValueType{{Type: "samples", Unit: "count"}}
+		b.p.SampleType = []*pprof.ValueType{{Type: "samples", Unit: "count"}}
 		b.p.DefaultSampleType = "samples"
 	}
 	all := 1
@@ -106,11 +106,11 @@ func frameLimit(groups []Stacks) int {
 type stackBuilder struct {
 	funcs   calllog.Funcs
 	opt     StackOptions
-	p       *profile.Profile
+	p       *pprof.Profile
 	limit   uint64 // of a value
-	locs    map[calllog.FuncID]*profile.Location
-	objects map[uint8]*profile.Mapping
-	names   map[fileFunction]*profile.Function // where there are places
+	locs    map[calllog.FuncID]*pprof.Location
+	objects map[uint8]*pprof.Mapping
+	names   map[fileFunction]*pprof.Function // where there are places
 }
 
 func (b *stackBuilder) add(g Stacks, most int) {
@@ -129,8 +129,8 @@ func (b *stackBuilder) add(g Stacks, most int) {
 		}
 	}
 	EachStack(g.Trie, most, func(stack []calllog.FuncID, n *calltrie.Node) error {
-		s := &profile.Sample{
-			Location: make([]*profile.Location, len(stack)),
+		s := &pprof.Sample{
+			Location: make([]*pprof.Location, len(stack)),
 			Value:    b.values(n),
 			Label:    labels,
 			NumLabel: numbers,
@@ -152,7 +152,7 @@ func (b *stackBuilder) values(n *calltrie.Node) []int64 {
 }
 
 // location returns the location that represents a function.
-func (b *stackBuilder) location(id calllog.FuncID) *profile.Location {
+func (b *stackBuilder) location(id calllog.FuncID) *pprof.Location {
 	loc := b.locs[id]
 	if loc != nil {
 		return loc
@@ -165,13 +165,13 @@ func (b *stackBuilder) location(id calllog.FuncID) *profile.Location {
 	if id != LeftOut {
 		name = b.opt.Name(id)
 	}
-	fn := &profile.Function{
+	fn := &pprof.Function{
 		ID: uint64(len(b.p.Function) + 1), Name: name, SystemName: name, Filename: f.File, StartLine: int64(f.Line),
 	}
 	if b.opt.Show != nil {
 		fn.Name = b.opt.Show(name)
 	}
-	loc = &profile.Location{ID: uint64(len(b.locs) + 1), Address: f.Addr, Line: []profile.Line{{Function: fn, Line: int64(f.Line)}}}
+	loc = &pprof.Location{ID: uint64(len(b.locs) + 1), Address: f.Addr, Line: []pprof.Line{{Function: fn, Line: int64(f.Line)}}}
 	if id != LeftOut {
 		loc.Mapping = b.mapping(id, &f)
 	}
@@ -182,11 +182,11 @@ func (b *stackBuilder) location(id calllog.FuncID) *profile.Location {
 
 // mapping returns the mapping of the object that contains a function, which spans the called
 // functions.
-func (b *stackBuilder) mapping(id calllog.FuncID, f *calllog.Func) *profile.Mapping {
+func (b *stackBuilder) mapping(id calllog.FuncID, f *calllog.Func) *pprof.Mapping {
 	m := b.objects[id.Object()]
 	if m == nil {
 		// Without HasFunctions pprof would look for the file to name functions.
-		m = &profile.Mapping{ID: uint64(len(b.p.Mapping) + 1), HasFunctions: true}
+		m = &pprof.Mapping{ID: uint64(len(b.p.Mapping) + 1), HasFunctions: true}
 		b.objects[id.Object()] = m
 		b.p.Mapping = append(b.p.Mapping, m)
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/cairnprof/cairn/format/pprof"
+
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 )
@@ -41,7 +43,7 @@ func stackTrie() *calltrie.Trie {
 	return t
 }
 
-func stackProfile(groups ...Stacks) *profile.Profile {
+func stackProfile(groups ...Stacks) *pprof.Profile {
 	return StackPprof(groups, stackFuncs, StackOptions{
 		Unit: "nanoseconds", Start: 1795176873250907427, Duration: 1000,
 		Name: stackFuncs.Name,
@@ -58,9 +60,9 @@ const outermostFrames = MaxFrames / 4
 
 func TestStackPprof(t *testing.T) {
 	t.Parallel()
-	p := stackProfile(Stacks{Trie: stackTrie(), Labels: map[string]string{"log": "a"}, Numbers: map[string]uint32{"thread": 7}}, Stacks{Trie: stackTrie()})
+	written := stackProfile(Stacks{Trie: stackTrie(), Labels: map[string]string{"log": "a"}, Numbers: map[string]uint32{"thread": 7}}, Stacks{Trie: stackTrie()})
 	var b bytes.Buffer
-	if err := p.Write(&b); err != nil {
+	if err := written.Write(&b); err != nil {
 		t.Fatal(err)
 	}
 	p, err := profile.Parse(&b)

@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/google/pprof/profile"
 	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/format/pprof"
 
 	"github.com/cairnprof/cairn/internal/export/deliver"
 	"github.com/cairnprof/cairn/internal/report"
@@ -72,7 +73,7 @@ func (f *StoreFlags) Service(program string) string {
 }
 
 // Send sends a profile to all stores.
-func (f *StoreFlags) Send(ctx context.Context, s *Streams, p *profile.Profile, program, buildID string) error {
+func (f *StoreFlags) Send(ctx context.Context, s *Streams, p *pprof.Profile, program, buildID string) error {
 	about := deliver.About{Service: f.Service(program), BuildID: buildID, Writer: Program()}
 	for _, t := range f.targets {
 		if err := t.Send(ctx, p, about); err != nil {

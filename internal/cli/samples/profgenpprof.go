@@ -4,7 +4,7 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/google/pprof/profile"
+	"github.com/cairnprof/cairn/format/pprof"
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/export"
@@ -37,7 +37,7 @@ func (w stackWriter) program() (name, buildID string) {
 }
 
 // asPprof returns the stacks in pprof's format, with the rules by which frames were restored as labels.
-func (w stackWriter) asPprof() (*profile.Profile, error) {
+func (w stackWriter) asPprof() (*pprof.Profile, error) {
 	var groups []export.Stacks
 	for _, rules := range w.Rules() {
 		g := export.Stacks{Trie: w.ByRules[rules]}

@@ -18,7 +18,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/pprof/profile"
+	"github.com/cairnprof/cairn/format/pprof"
 )
 
 // Kind is a kind of profile store.
@@ -98,7 +98,7 @@ func addHeaders(to http.Header, list string) error {
 }
 
 // Send sends a profile. If the profile has no time, Send sets it to now.
-func (t *Target) Send(ctx context.Context, p *profile.Profile, about About) error {
+func (t *Target) Send(ctx context.Context, p *pprof.Profile, about About) error {
 	if p.TimeNanos == 0 {
 		p.TimeNanos = time.Now().UnixNano()
 	}
@@ -227,10 +227,10 @@ func (a *About) labels() (list [][2]string) {
 }
 
 // unit returns what all values of a sample type are in.
-func unit(t *profile.ValueType) string { return cmp.Or(t.Unit, "count") }
+func unit(t *pprof.ValueType) string { return cmp.Or(t.Unit, "count") }
 
 // pprofFile returns a profile as a file, packed with gzip.
-func pprofFile(p *profile.Profile) ([]byte, error) {
+func pprofFile(p *pprof.Profile) ([]byte, error) {
 	var file bytes.Buffer
 	err := p.Write(&file)
 	return file.Bytes(), err

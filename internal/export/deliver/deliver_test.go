@@ -15,19 +15,22 @@ import (
 	"testing"
 
 	"github.com/google/pprof/profile"
+
 	service "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/cairnprof/cairn/format/pprof"
 )
 
 // calls returns a profile in which main called work three times.
-func calls() *profile.Profile {
-	main := &profile.Function{ID: 1, Name: "main", SystemName: "main"}
-	work := &profile.Function{ID: 2, Name: "work", SystemName: "work"}
-	p := &profile.Profile{
-		SampleType: []*profile.ValueType{{Type: "calls", Unit: "count"}}, Function: []*profile.Function{main, work}, TimeNanos: 1795176873250907427,
-		Location: []*profile.Location{{ID: 1, Line: []profile.Line{{Function: main}}}, {ID: 2, Line: []profile.Line{{Function: work}}}},
+func calls() *pprof.Profile {
+	main := &pprof.Function{ID: 1, Name: "main", SystemName: "main"}
+	work := &pprof.Function{ID: 2, Name: "work", SystemName: "work"}
+	p := &pprof.Profile{
+		SampleType: []*pprof.ValueType{{Type: "calls", Unit: "count"}}, Function: []*pprof.Function{main, work}, TimeNanos: 1795176873250907427,
+		Location: []*pprof.Location{{ID: 1, Line: []pprof.Line{{Function: main}}}, {ID: 2, Line: []pprof.Line{{Function: work}}}},
 	}
-	p.Sample = []*profile.Sample{{Location: []*profile.Location{p.Location[1], p.Location[0]}, Value: []int64{3}}}
+	p.Sample = []*pprof.Sample{{Location: []*pprof.Location{p.Location[1], p.Location[0]}, Value: []int64{3}}}
 	return p
 }
 

@@ -10,8 +10,9 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/google/pprof/profile"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/cairnprof/cairn/format/pprof"
 
 	"github.com/cairnprof/cairn/internal/export"
 )
@@ -20,7 +21,7 @@ import (
 const otlpPath = "/v1development/profiles"
 
 // sendOTLP sends a profile by OTLP/HTTP.
-func (t *Target) sendOTLP(ctx context.Context, p *profile.Profile, about About) error {
+func (t *Target) sendOTLP(ctx context.Context, p *pprof.Profile, about About) error {
 	data := export.OTLP(p, export.Resource{Service: about.Service, BuildID: about.BuildID, Writer: about.Writer})
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)

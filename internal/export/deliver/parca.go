@@ -12,8 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/pprof/profile"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/cairnprof/cairn/format/pprof"
 )
 
 // Parca has the method WriteRaw of parca.profilestore.v1alpha1.ProfileStoreService, a call of gRPC. As
@@ -27,7 +28,7 @@ import (
 const parcaMethod = "/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw"
 
 // sendParca sends a profile to Parca.
-func (t *Target) sendParca(ctx context.Context, p *profile.Profile, about About) error {
+func (t *Target) sendParca(ctx context.Context, p *pprof.Profile, about About) error {
 	file, err := pprofFile(p)
 	if err != nil {
 		return err

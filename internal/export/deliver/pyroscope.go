@@ -14,12 +14,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/pprof/profile"
+	"github.com/cairnprof/cairn/format/pprof"
 )
 
 // sendPyroscope sends a profile to POST /ingest of Pyroscope, as a form with two files: the profile, and
 // how to show its sample types. Without the second, Pyroscope drops types that it does not know.
-func (t *Target) sendPyroscope(ctx context.Context, p *profile.Profile, about About) error {
+func (t *Target) sendPyroscope(ctx context.Context, p *pprof.Profile, about About) error {
 	file, err := pprofFile(p)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ type sampleType struct {
 	Sampled     bool   `json:"sampled"`
 }
 
-func sampleTypes(p *profile.Profile) map[string]sampleType {
+func sampleTypes(p *pprof.Profile) map[string]sampleType {
 	types := make(map[string]sampleType)
 	for _, t := range p.SampleType {
 		types[t.Type] = sampleType{Units: unit(t), DisplayName: t.Type, Aggregation: "sum"}

@@ -6,7 +6,7 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/google/pprof/profile"
+	"github.com/cairnprof/cairn/format/pprof"
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/folded"
@@ -141,7 +141,7 @@ func (v *converter) program() (name, buildID string) {
 }
 
 // asPprof returns the stacks in pprof's format.
-func (v *converter) asPprof() (*profile.Profile, error) {
+func (v *converter) asPprof() (*pprof.Profile, error) {
 	opt := export.StackOptions{Unit: "nanoseconds", Show: v.set.Names.Show, Name: v.set.Funcs.Name}
 	if v.set.Clock.Hz == 0 {
 		opt.Unit = "ticks"

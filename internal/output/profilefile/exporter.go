@@ -6,7 +6,7 @@ import (
 	"io"
 	"iter"
 
-	pprofile "github.com/google/pprof/profile"
+	"github.com/cairnprof/cairn/format/pprof"
 
 	"github.com/cairnprof/cairn/format/fdata"
 	"github.com/cairnprof/cairn/format/profdata"
@@ -188,7 +188,7 @@ func (e *exporter) otlp(w io.Writer) error {
 }
 
 // store returns the profile in the form for profile stores.
-func (e *exporter) store() (*pprofile.Profile, error) {
+func (e *exporter) store() (*pprof.Profile, error) {
 	var names report.Names
 	what := "calls"
 	if !export.HasCalls(e.m) {
@@ -197,7 +197,7 @@ func (e *exporter) store() (*pprofile.Profile, error) {
 	return e.asPprof(what, names.Show)
 }
 
-func (e *exporter) asPprof(sampleType string, show func(string) string) (*pprofile.Profile, error) {
+func (e *exporter) asPprof(sampleType string, show func(string) string) (*pprof.Profile, error) {
 	var src export.Source
 	if e.bin != nil {
 		var err error
