@@ -12,7 +12,7 @@ import (
 // memory returns the text of a memory operand.
 func (p *x86Printer) memory(m x86asm.Mem) string {
 	segment := p.segment()
-	if stringOps[p.Op] && (m.Base == x86asm.RDI || m.Base == x86asm.EDI) {
+	if stringOps()[p.Op] && (m.Base == x86asm.RDI || m.Base == x86asm.EDI) {
 		segment = "es"
 	}
 	if p.in.RIP { // x/arch drops it from vector instructions
@@ -119,7 +119,7 @@ func (p *x86Printer) width() string {
 	case moves[p.Op] != 0:
 		bytes = moves[p.Op]
 	}
-	if p.Op == x86asm.LEA || noWidth[p.Op] {
+	if p.Op == x86asm.LEA || noWidth()[p.Op] {
 		return ""
 	}
 	switch bytes {

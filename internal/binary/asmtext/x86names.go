@@ -36,12 +36,14 @@ var registerNames = sync.OnceValue(func() []string {
 	return names
 })
 
-func ops(list ...x86asm.Op) map[x86asm.Op]bool {
-	m := map[x86asm.Op]bool{}
-	for _, op := range list {
-		m[op] = true
-	}
-	return m
+func ops(list ...x86asm.Op) func() map[x86asm.Op]bool {
+	return sync.OnceValue(func() map[x86asm.Op]bool {
+		m := map[x86asm.Op]bool{}
+		for _, op := range list {
+			m[op] = true
+		}
+		return m
+	})
 }
 
 // stringOps are the instructions whose destination is in the segment es.
@@ -83,7 +85,7 @@ var signed = ops(
 )
 
 // unsigned reports whether an immediate of one byte is unsigned.
-func (p *x86Printer) unsigned() bool { return !signed[p.Op] }
+func (p *x86Printer) unsigned() bool { return !signed()[p.Op] }
 
 // noWidth has the instructions whose memory operand has no size in the Intel syntax.
 var noWidth = ops(
@@ -208,7 +210,7 @@ func (p *x86Printer) nameATT(name string) string {
 	if p.in.Map == x86.MapOne && p.in.Opcode&^7 == 0xd8 && p.in.Prefix&x86.PrefixVector == 0 {
 		return p.reversed(name) + p.floatSuffix()
 	}
-	if suffixed[p.Op] {
+	if suffixed()[p.Op] {
 		return name + p.suffix()
 	}
 	return name
@@ -257,7 +259,7 @@ func (p *x86Printer) portBytes() int {
 
 // floatSuffix returns the suffix for the size of an x87 operand.
 func (p *x86Printer) floatSuffix() string {
-	if !p.hasMemory() || plainFloat[p.Op] {
+	if !p.hasMemory() || plainFloat()[p.Op] {
 		return ""
 	}
 	integer := p.Op.String()[1] == 'I'
@@ -376,7 +378,7 @@ func (p *x86Printer) bytes() int {
 	for i, a := range p.Args {
 		switch a := a.(type) {
 		case x86asm.Reg:
-			if n := gprBytes(a); n > 0 && (i == 0 || !rotates[p.Op]) {
+			if n := gprBytes(a); n > 0 && (i == 0 || !rotates()[p.Op]) {
 				return n
 			}
 		case x86asm.Mem:

@@ -403,7 +403,7 @@ func (c *Command) ToAssembly(source, output string) []string {
 		case w == "-c", w == "-pipe", strings.HasPrefix(w, "-M"), strings.HasPrefix(w, "-save-temps"), strings.HasPrefix(w, "-ftime-"),
 			strings.HasSuffix(w, "integrated-as"), strings.HasPrefix(w, "-o"), strings.HasPrefix(w, "-l"), strings.HasPrefix(w, "-Wl,"), strings.HasPrefix(w, "-Wa,"):
 		case w != source && (slices.Contains(c.Sources, w) || slices.Contains(c.Assembly, w)):
-		case separate[w] && i+1 < len(c.words):
+		case separate()[w] && i+1 < len(c.words):
 			i++
 			out = append(out, w, c.words[i])
 		default:
@@ -436,7 +436,7 @@ func filter(args []string, keep func(string) bool) []string {
 	var out []string
 	for i := 0; i < len(args); i++ {
 		switch arg := args[i]; {
-		case separate[arg] && i+1 < len(args):
+		case separate()[arg] && i+1 < len(args):
 			i++
 			out = append(out, arg, args[i])
 		case keep(arg):
@@ -456,7 +456,7 @@ func withoutStrip(args []string) []string {
 		case arg == "-s":
 		case arg == "-Xlinker" && i+1 < len(args) && stripWords[args[i+1]]:
 			i++
-		case separate[arg] && i+1 < len(args):
+		case separate()[arg] && i+1 < len(args):
 			i++
 			out = append(out, arg, args[i])
 		case forLinker:

@@ -62,7 +62,7 @@ func clWords(args []string, read ReadFunc, depth int) (words []string) {
 			words = append(words, arg)
 		case clSpelled[name] != "":
 			words = append(words, clSpelled[name])
-		case clSeparate[name]:
+		case clSeparate()[name]:
 			next()
 		case name == "o" || name == "Fo" || name == "Fe" || name == "Fo:" || name == "Fe:":
 			words = append(words, "-o", next())

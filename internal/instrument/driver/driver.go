@@ -153,7 +153,7 @@ func (p *parser) parse(args []string, depth int) {
 			continue
 		case arg == "-" || !strings.HasPrefix(arg, "-"):
 			p.input(arg)
-		case separate[arg]:
+		case separate()[arg]:
 			if i+1 < len(args) {
 				i++
 				p.valued(arg, args[i])

@@ -50,7 +50,7 @@ func (c *Command) Inputs() (inputs []Input, dirs []string) {
 			if lib, ok := value("-l"); ok {
 				inputs = append(inputs, Input{Name: lib, Lib: true, Static: static})
 			}
-		case separate[w]:
+		case separate()[w]:
 			i++
 		}
 	}
@@ -91,7 +91,7 @@ func (c *Command) forward(names []string) []string {
 		}
 		wanted := slices.Contains(names, name)
 		switch {
-		case separate[w] && i+1 < len(c.words):
+		case separate()[w] && i+1 < len(c.words):
 			i++
 			if wanted {
 				out = append(out, w, c.words[i])

@@ -3,11 +3,12 @@ package driver
 import (
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // ld64Values is the number of values of the options of Apple's linker, and of lld in its place (ld64.lld), that have any.
 // They follow as arguments. Names of options have one dash, those that lld added two, with an equals sign.
-var ld64Values = func() map[string]int {
+var ld64Values = sync.OnceValue(func() map[string]int {
 	values := map[string]int{}
 	for n, names := range []string{
 		1: `A O Y allowable_client arch bundle_loader cache_path_lto client_name compatibility_version current_version
@@ -36,7 +37,7 @@ var ld64Values = func() map[string]int {
 		}
 	}
 	return values
-}()
+})
 
 // ld64Libraries are the options with the name of a library attached, by what the linker is told of the file: an option
 // with its path, "" for the path alone.
@@ -69,7 +70,7 @@ func (p *linkerParser) parseLD64(args []string, depth int) {
 			p.words = append(p.words, LinkerWord{Args: args[i : i+1], Value: arg, Lazy: p.lazy})
 			continue
 		}
-		n := min(ld64Values[arg[1:]], len(args)-1-i)
+		n := min(ld64Values()[arg[1:]], len(args)-1-i)
 		p.optionLD64(args[i : i+1+n])
 		i += n
 	}

@@ -76,8 +76,8 @@ func TestLD64Values(t *testing.T) {
 		for want < len(words)-1 && strings.HasPrefix(words[want+1], "<") && strings.HasSuffix(words[want+1], ">") {
 			want++
 		}
-		if compared++; ld64Values[words[0][1:]] != want {
-			t.Errorf("%s: %d values, want %d", words[0], ld64Values[words[0][1:]], want)
+		if compared++; ld64Values()[words[0][1:]] != want {
+			t.Errorf("%s: %d values, want %d", words[0], ld64Values()[words[0][1:]], want)
 		}
 	}
 	if compared < 150 {

@@ -31,24 +31,18 @@ type LinkerWord struct {
 
 // linkerSeparate are the options of lld whose value may be the next argument. One-letter options also accept it
 // attached.
-var linkerSeparate = func() map[string]bool {
-	names := map[string]bool{}
-	for name := range strings.FieldsSeq(`O o L l m T e u z y h f F R b I Y dT A
-		Map Tbss Tdata Ttext allow-multiple-definition-of auxiliary call-graph-ordering-file compress-debug-sections compress-sections default-script
-		defsym dependency-file dynamic-linker dynamic-list entry error-handling-script error-limit exclude-libs
-		export-dynamic-symbol export-dynamic-symbol-list filter fini format hash-style image-base in-implib init irpgo-profile
-		just-symbols keep-unique library library-path load-pass-plugin lto-aa-pipeline lto-cs-profile-file
-		lto-newpm-passes lto-sample-profile mllvm oformat opt-remarks-filename opt-remarks-format
-		opt-remarks-hotness-threshold opt-remarks-passes orphan-handling out-implib output pack-dyn-relocs plugin
-		plugin-opt print-symbol-order remap-inputs remap-inputs-file reproduce retain-symbols-file rpath rpath-link script
-		section-start shuffle-sections soname sort-section split-stack-adjust-size symbol-ordering-file sysroot target2
-		threads trace-symbol undefined undefined-glob unresolved-symbols version-script warn-backrefs-exclude why-extract why-live
-		wrap assert android-memtag-mode lto-known-safe-vtables rsp-quoting thinlto-cache-policy thinlto-distributor-arg
-		thinlto-remote-compiler-arg thinlto-remote-compiler-prepend-arg time-trace-granularity`) {
-		names[name] = true
-	}
-	return names
-}()
+var linkerSeparate = setOf(`O o L l m T e u z y h f F R b I Y dT A
+	Map Tbss Tdata Ttext allow-multiple-definition-of auxiliary call-graph-ordering-file compress-debug-sections compress-sections default-script
+	defsym dependency-file dynamic-linker dynamic-list entry error-handling-script error-limit exclude-libs
+	export-dynamic-symbol export-dynamic-symbol-list filter fini format hash-style image-base in-implib init irpgo-profile
+	just-symbols keep-unique library library-path load-pass-plugin lto-aa-pipeline lto-cs-profile-file
+	lto-newpm-passes lto-sample-profile mllvm oformat opt-remarks-filename opt-remarks-format
+	opt-remarks-hotness-threshold opt-remarks-passes orphan-handling out-implib output pack-dyn-relocs plugin
+	plugin-opt print-symbol-order remap-inputs remap-inputs-file reproduce retain-symbols-file rpath rpath-link script
+	section-start shuffle-sections soname sort-section split-stack-adjust-size symbol-ordering-file sysroot target2
+	threads trace-symbol undefined undefined-glob unresolved-symbols version-script warn-backrefs-exclude why-extract why-live
+	wrap assert android-memtag-mode lto-known-safe-vtables rsp-quoting thinlto-cache-policy thinlto-distributor-arg
+	thinlto-remote-compiler-arg thinlto-remote-compiler-prepend-arg time-trace-granularity`)
 
 // longO are the options that begin with the letter of -o, written with one dash.
 var longO = []string{"omagic", "output", "orphan-handling", "oformat", "opt-remarks", "optimize-bb-jumps", "out-implib"}
@@ -84,7 +78,7 @@ func (p *linkerParser) parse(args []string, depth int) {
 		default:
 			w := LinkerWord{Args: args[i : i+1]}
 			var joined bool
-			if w.Option, w.Value, joined = linkerOption(arg); !joined && linkerSeparate[w.Option] && i+1 < len(args) {
+			if w.Option, w.Value, joined = linkerOption(arg); !joined && linkerSeparate()[w.Option] && i+1 < len(args) {
 				w.Args, w.Value = args[i:i+2], args[i+1]
 				i++
 			}

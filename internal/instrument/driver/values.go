@@ -1,6 +1,9 @@
 package driver
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // separate has the options whose value is the next argument. -filelist is not one of them: its value names inputs.
 var separate = setOf(`
@@ -25,10 +28,13 @@ var several = map[string]int{
 	"-sectcreate": 3, "-sectorder": 3, "-sectalign": 3, "-segprot": 3, "-segcreate": 3, "-segaddr": 2, "-sectobjectsymbols": 2,
 }
 
-func setOf(words string) map[string]bool {
-	set := map[string]bool{}
-	for word := range strings.FieldsSeq(words) {
-		set[word] = true
-	}
-	return set
+// setOf returns a function that returns a set of words, which it makes at its first call: most commands need none.
+func setOf(words string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		set := map[string]bool{}
+		for word := range strings.FieldsSeq(words) {
+			set[word] = true
+		}
+		return set
+	})
 }

@@ -185,7 +185,7 @@ func withCalls(u *asm.Unit, name, ours string) *asm.Unit {
 		case s.Kind != asm.LineInsn:
 		case bytes.Contains(operand, []byte(imported+name+"(%rip)")):
 			line = bytes.Replace(line, []byte(imported+name), []byte(imported+ours), 1)
-		case name == switchFiber && string(bytes.TrimSpace(operand)) == name && calls[string(s.Word)]: // others may be the program's own
+		case name == switchFiber && string(bytes.TrimSpace(operand)) == name && calls()[string(s.Word)]: // others may be the program's own
 			line = bytes.Replace(line, []byte(name), []byte(ours), 1)
 		}
 		out = append(out, line...)

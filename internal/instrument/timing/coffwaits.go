@@ -36,7 +36,7 @@ func waitIn(s *asm.Statement) (name string, imports bool) {
 	operand, _, _ := bytes.Cut(s.Rest, []byte("#"))
 	if strings.HasPrefix(string(s.Word), "mov") {
 		operand, _, _ = bytes.Cut(operand, []byte(","))
-	} else if !calls[string(s.Word)] && string(s.Word) != "rex.W" {
+	} else if !calls()[string(s.Word)] && string(s.Word) != "rex.W" {
 		return "", false
 	}
 	operand = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(operand), []byte("jmp")))

@@ -176,7 +176,7 @@ func gotStep(kind machine.Kind, s *asm.Statement, state map[int]string) (calls s
 	case "cpuid":
 		delete(state, rbx)
 	}
-	if kind == machine.X86_64 && !gotEpilogue[word] {
+	if kind == machine.X86_64 && !gotEpilogue()[word] {
 		delete(state, rax)
 	}
 	copied, copies := gotCopy(kind, s, state)

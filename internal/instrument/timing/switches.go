@@ -2,6 +2,7 @@ package timing
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
@@ -22,17 +23,19 @@ var fiberSwitches = strings.Fields(`7context5yieldEv 7context7suspendE 7context6
 	5mutex4lockEv 11timed_mutex4lockEv 11timed_mutex15try_lock_until_E
 	15recursive_mutex4lockEv 21recursive_timed_mutex4lockEv 21recursive_timed_mutex15try_lock_until_E`)
 
-func setOf(names string) map[string]bool {
-	set := map[string]bool{}
-	for _, name := range strings.Fields(names) {
-		set[name] = true
-	}
-	return set
+func setOf(names string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		set := map[string]bool{}
+		for _, name := range strings.Fields(names) {
+			set[name] = true
+		}
+		return set
+	})
 }
 
 // changesStack reports whether a function may continue on another stack and return to this one.
 func changesStack(callee string) bool {
-	if switches[callee] {
+	if switches()[callee] {
 		return true
 	}
 	name, fiber := strings.CutPrefix(callee, "_ZN5boost6fibers")

@@ -116,7 +116,7 @@ func withWaits(u *asm.Unit, mode prof.Mode) *asm.Unit {
 	for at := 0; at < len(u.Src); {
 		next := asm.LineEnd(u.Src, at)
 		s := u.ParseLine(bytes.TrimRight(u.Src[at:next], "\r\n"))
-		if s.Kind == asm.LineInsn && calls[string(s.Word)] {
+		if s.Kind == asm.LineInsn && calls()[string(s.Word)] {
 			operand := asm.Operand(s.Rest)
 			if i := bytes.IndexAny(operand, " \t"); i >= 0 {
 				operand = operand[:i] // before a comment of Armv7

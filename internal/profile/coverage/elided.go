@@ -88,7 +88,7 @@ func (s *scan) skips(test *inst, r *remnant) bool {
 	}
 	for text = withoutComments(text); text != ""; {
 		word := firstWord(text)
-		if jumps[word] {
+		if jumps()[word] {
 			return true
 		}
 		text = text[max(1, len(word)):]
@@ -120,7 +120,7 @@ func (s *sharing) with(from int) bool {
 	before := withoutLabels(text)
 	statement := strings.TrimSuffix(before, ";")
 	begins := strings.LastIndexAny(statement, ";{}:") + 1
-	if statement == before || !jumps[firstWord(strings.TrimSpace(statement[begins:]))] || !strings.HasSuffix(before[:begins], ":") {
+	if statement == before || !jumps()[firstWord(strings.TrimSpace(statement[begins:]))] || !strings.HasSuffix(before[:begins], ":") {
 		s.none = begins > 0
 		return false
 	}

@@ -1,6 +1,9 @@
 package coverage
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // neverReturns are functions of the C and C++ libraries that return from no call.
 var neverReturns = nameSet(`
@@ -40,10 +43,13 @@ var alwaysReturns = nameSet(`
 	_ZdlPv _ZdlPvm _ZdaPv _ZdaPvm _ZdlPvSt11align_val_t _ZdlPvmSt11align_val_t
 	__gcov_dump __gcov_reset`)
 
-func nameSet(words string) map[string]bool {
-	set := map[string]bool{}
-	for w := range strings.FieldsSeq(words) {
-		set[w] = true
-	}
-	return set
+// nameSet returns a function that returns a set of words, which it makes at its first call: most commands need none.
+func nameSet(words string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		set := map[string]bool{}
+		for w := range strings.FieldsSeq(words) {
+			set[w] = true
+		}
+		return set
+	})
 }

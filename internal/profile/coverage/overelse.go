@@ -58,7 +58,7 @@ func afterStatement(head, text string) (rest string, ok bool) {
 	if strings.HasPrefix(text, "}") {
 		return text, true
 	}
-	if word := firstWord(text); jumps[word] || otherStatements[word] || strings.HasSuffix(strings.TrimRight(head, " \t\n"), "else") {
+	if word := firstWord(text); jumps()[word] || otherStatements()[word] || strings.HasSuffix(strings.TrimRight(head, " \t\n"), "else") {
 		return "", false
 	}
 	// How many brackets are open there: it may be in the head of a loop.

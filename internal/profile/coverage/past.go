@@ -163,7 +163,7 @@ func oneStatement(text string) bool {
 	n := 0
 	if strings.HasPrefix(text, "{") {
 		n = closing(text)
-	} else if i := strings.IndexAny(text, ";{}#"); i > 0 && text[i] == ';' && !otherStatements[firstWord(text)] {
+	} else if i := strings.IndexAny(text, ";{}#"); i > 0 && text[i] == ';' && !otherStatements()[firstWord(text)] {
 		n = i + 1
 	}
 	return n > 0 && strings.Trim(text[n:], "} \t\n") == ""

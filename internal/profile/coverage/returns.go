@@ -223,7 +223,7 @@ func (r *returning) callees(module int, target uint64) (list []place, name strin
 func (r *returning) may(module int, target uint64) bool {
 	list, name := r.callees(module, target)
 	if len(list) == 0 {
-		return !neverReturns[name]
+		return !neverReturns()[name]
 	}
 	return slices.ContainsFunc(list, func(p place) bool { return r.funcs[p].may })
 }
@@ -232,7 +232,7 @@ func (r *returning) may(module int, target uint64) bool {
 func (r *returning) other(module int, target uint64) bool {
 	list, name := r.callees(module, target)
 	if len(list) == 0 {
-		return !alwaysReturns[name]
+		return !alwaysReturns()[name]
 	}
 	return slices.ContainsFunc(list, func(p place) bool { return r.funcs[p].other })
 }

@@ -66,7 +66,7 @@ func mayJump(text string) bool {
 	if n := strings.IndexFunc(text, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) && c != '_' }); n >= 0 {
 		word = text[:n]
 	}
-	return word != "" && !otherStatements[word]
+	return word != "" && !otherStatements()[word]
 }
 
 // withoutComments returns a text of C with spaces in place of comments, and of the contents of strings.

@@ -95,7 +95,7 @@ func (r *returning) acts(module int, target uint64) bool {
 			return false
 		}
 	}
-	return name != "" && !computable[name]
+	return name != "" && !computable()[name]
 }
 
 // Inlines is implemented by Code of which it is known which functions were inlined.
@@ -165,7 +165,7 @@ func (r *returning) effects(module int, target uint64) bool {
 			return false
 		}
 	}
-	return name != "" && !computable[name]
+	return name != "" && !computable()[name]
 }
 
 // computed reports whether all calls of a function may have been computed by the compiler.

@@ -3,6 +3,7 @@ package x86
 import (
 	"bytes"
 	"strings"
+	"sync"
 
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
@@ -46,7 +47,7 @@ type register struct {
 	whole bool
 }
 
-var registers = func() map[string]register {
+var registers = sync.OnceValue(func() map[string]register {
 	m := map[string]register{}
 	for n, name := range names64 {
 		set := Set(1) << n
@@ -64,7 +65,7 @@ var registers = func() map[string]register {
 		}
 	}
 	return m
-}()
+})
 
 // Name returns the 64-bit name of the lowest register of a set, "" if it has none.
 func Name(set Set) string {
@@ -78,7 +79,7 @@ func Name(set Set) string {
 
 // Mentioned returns the registers that a text names.
 func Mentioned(text []byte) (out Set) {
-	RegisterNames(text, func(name []byte) { out |= registers[string(name)].set })
+	RegisterNames(text, func(name []byte) { out |= registers()[string(name)].set })
 	return out
 }
 
@@ -153,7 +154,7 @@ func Effect(line []byte, app bool) (use, kill Set) {
 	use = Mentioned(rest) | do.reads
 	kill = do.writes
 	if last := ops[len(ops)-1]; last[0] == '%' {
-		to := registers[string(last[1:])]
+		to := registers()[string(last[1:])]
 		sources := Mentioned(bytes.Join(ops[:len(ops)-1], []byte(",")))
 		switch {
 		case do.sets && to.whole && to.set&rsp == 0:
