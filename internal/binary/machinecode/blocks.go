@@ -15,6 +15,7 @@ type Block struct {
 // computed addresses are not known: control leaves to elsewhere after them, and blocks without
 // a known predecessor are entered from elsewhere.
 func (s *Set) Blocks(b *Binary, r *Range) []Block {
+	s.whole("Blocks")
 	leaders, entries, inside := s.leaders(b, r, nil)
 	if len(leaders) == 0 {
 		return nil

@@ -13,6 +13,7 @@ func (s *Set) Constant(r Ref) (uint64, bool) {
 
 // TailCall reports whether a branch is a jump that enters another function.
 func (s *Set) TailCall(from, to Ref) bool {
+	s.whole("TailCall")
 	switch s.Class(from) {
 	case controlflow.Jump, controlflow.IndirectJump, controlflow.Conditional:
 	default:

@@ -21,6 +21,7 @@ type Flow struct {
 // jumps to computed addresses. For a split part of a function it is nil, because its entries
 // are not known.
 func (s *Set) Flow(b *Binary, r *Range, cases map[Ref][]Ref) *Flow {
+	s.whole("Flow")
 	if !r.Start {
 		return nil
 	}

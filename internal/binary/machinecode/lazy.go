@@ -36,9 +36,16 @@ func CanBeLazy(programs []*objfile.Program) bool {
 }
 
 // NewLazySet returns a set of programs for x86-64 whose code is disassembled when it is needed. The set is not safe for
-// concurrent use, its numbers have gaps, and Runs, Dubious, TailCall, Blocks and Flow must not be used.
+// concurrent use, its numbers have gaps, and Runs, Dubious, TailCall, Blocks and Flow panic: it does not have what they need.
 // LeavingJumps and IndirectJumps are those of the code that was read.
 func NewLazySet(programs ...*objfile.Program) (*Set, error) { return newSet(true, programs) }
+
+// whole panics if a set is lazy: an answer would be about code that was read by chance.
+func (s *Set) whole(what string) {
+	if s.on {
+		panic("machinecode: " + what + " of a lazy set")
+	}
+}
 
 // divide adds a section of a lazy set.
 func (b *Binary) divide(s *Set, section objfile.CodeSection, symbols []int32) {

@@ -27,6 +27,33 @@ func TestLazySet(t *testing.T) {
 	}
 }
 
+// TestLazyLacks checks that a lazy set refuses what it cannot answer.
+func TestLazyLacks(t *testing.T) {
+	t.Parallel()
+	s, err := NewLazySet(program(0x400000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := s.Binaries()[0]
+	at := b.From(0)
+	for name, ask := range map[string]func(){
+		"Runs":     func() { s.Runs(at, at) },
+		"Dubious":  func() { s.Dubious(at) },
+		"TailCall": func() { s.TailCall(at, at) },
+		"Blocks":   func() { s.Blocks(b, &Range{}) },
+		"Flow":     func() { s.Flow(b, &Range{}, nil) },
+	} {
+		refused := func() (r any) {
+			defer func() { r = recover() }()
+			ask()
+			return nil
+		}()
+		if refused != "machinecode: "+name+" of a lazy set" {
+			t.Errorf("%s: %v", name, refused)
+		}
+	}
+}
+
 func compareLazy(t *testing.T, all, few *Set) {
 	t.Helper()
 	type place struct {

@@ -209,6 +209,7 @@ func (s *Set) CallBefore(r Ref) Ref {
 
 // Runs reports whether control can go from first to last without a taken branch.
 func (s *Set) Runs(first, last Ref) bool {
+	s.whole("Runs")
 	if first > last || !first.IsInstruction() {
 		return false
 	}
@@ -219,7 +220,10 @@ func (s *Set) Runs(first, last Ref) bool {
 
 // Dubious reports whether a stack that was walked by frame pointers at this instruction may
 // lack a frame, by LLVM's rules.
-func (s *Set) Dubious(r Ref) bool { return s.dubious.has(uint32(r - firstRef)) }
+func (s *Set) Dubious(r Ref) bool {
+	s.whole("Dubious")
+	return s.dubious.has(uint32(r - firstRef))
+}
 
 // Departs reports whether the instruction is a jump right after the caller's frame pointer was
 // restored, as in tail calls. A stack lacks a frame there too, which LLVM does not consider.
