@@ -6,9 +6,6 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/asmtest"
-	"github.com/cairnprof/cairn/internal/instrument/isa"
-	"github.com/cairnprof/cairn/internal/instrument/probe"
-	"github.com/cairnprof/cairn/prof"
 )
 
 // armExits has a body for each way to leave a function of Armv7, and the result: the code with the names of events, or the
@@ -62,21 +59,9 @@ func TestArmExits(t *testing.T) {
 			}
 			src := "\t.syntax unified\n\t.arch armv7-a\n\t.text\n\t.align 2\n\t.global f\n" + state + "\t.type f, %function\nf:\n\t.fnstart\n\t" +
 				strings.ReplaceAll(form.body, "; ", "\n\t") + "\n\t.fnend\n\t.size f, .-f\n" + end
-			unit, err := isa.Parse([]byte(strings.ReplaceAll(src, "\t.L", ".L")), machine.Arm)
-			if err != nil {
-				t.Fatal(err)
+			if out := checkForm(t, src, machine.Arm, form.want, armText); out != nil {
+				asmtest.AssembleArm(t, form.name, out)
 			}
-			out, result := Rewrite(unit, probe.Options{Mode: prof.ModeTrace})
-			if len(result.Skipped) > 0 {
-				if result.Skipped[0].Reason != form.want {
-					t.Errorf("left alone: %s; want %s", result.Skipped[0].Reason, form.want)
-				}
-				return
-			}
-			if got := armText(string(out)); got != form.want {
-				t.Errorf("%s\nwant %s\n%s", got, form.want, out)
-			}
-			asmtest.AssembleArm(t, form.name, out)
 		})
 	}
 }

@@ -103,22 +103,8 @@ func TestExitForms(t *testing.T) {
 				form.body = body
 				src = strings.Replace(src, byRust, "", 1) + "\t.set .LJTI0_0, g\n\t.ident\t\"rustc version 1.95.0\"\n"
 			}
-			src = strings.ReplaceAll(src, "\t.L", ".L")
-			unit, err := isa.Parse([]byte(src), machine.X86_64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out, result := Rewrite(unit, probe.Options{Mode: prof.ModeSpike})
-			if len(result.Skipped) > 0 && result.Skipped[0].Name == "f" {
-				if result.Skipped[0].Reason != form.want {
-					t.Errorf("left alone: %s; want %s", result.Skipped[0].Reason, form.want)
-				}
-				return
-			}
-			if got := exitText(string(out)); got != form.want {
-				t.Errorf("%s\nwant %s\n%s", got, form.want, out)
-			}
-			if noAs == nil && !strings.Contains(form.body, ".L99") {
+			out := checkForm(t, src, machine.X86_64, form.want, exitText)
+			if noAs == nil && out != nil && !strings.Contains(form.body, ".L99") {
 				cmd := exec.Command(as, "--64", "-o", filepath.Join(t.TempDir(), "out.o"))
 				cmd.Stdin = bytes.NewReader(out)
 				if msg, err := cmd.CombinedOutput(); err != nil {
@@ -127,6 +113,27 @@ func TestExitForms(t *testing.T) {
 			}
 		})
 	}
+}
+
+// checkForm rewrites a text with function f, and compares its code, as text shows it, or the reason why it is left alone, with want.
+// It returns the rewritten text, nil if f is left alone.
+func checkForm(t *testing.T, src string, kind machine.Kind, want string, text func(string) string) []byte {
+	t.Helper()
+	unit, err := isa.Parse([]byte(strings.ReplaceAll(src, "\t.L", ".L")), kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, result := Rewrite(unit, probe.Options{Mode: map[machine.Kind]prof.Mode{machine.X86_64: prof.ModeSpike, machine.Arm: prof.ModeTrace}[kind]})
+	if len(result.Skipped) > 0 && result.Skipped[0].Name == "f" {
+		if result.Skipped[0].Reason != want {
+			t.Errorf("left alone: %s; want %s", result.Skipped[0].Reason, want)
+		}
+		return nil
+	}
+	if got := text(string(out)); got != want {
+		t.Errorf("%s\nwant %s\n%s", got, want, out)
+	}
+	return out
 }
 
 // exitText returns the code of a function from behind its entry to its stubs,
