@@ -36,6 +36,9 @@ func ProgramFiles(path, id string, dirs []string) iter.Seq[string] {
 		if !try(path) {
 			return
 		}
+		if rest, ok := strings.CutPrefix(path, "Z:"); ok && filepath.Separator == '/' && !try(rest) { // Wine's name of our root
+			return
+		}
 		suffix := "." + hex.EncodeToString([]byte(id)) + ".debug"
 		for _, dir := range dirs {
 			own := filepath.Join(dir, filepath.Base(path))

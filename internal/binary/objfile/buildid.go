@@ -55,6 +55,16 @@ func (f *File) RecordedID() (prof.BuildID, error) {
 	return id[:min(len(id), wire.MaxBuildID)], err
 }
 
+// LogID returns the identity that logs of the file have: that of RecordedID, but of a program for Windows without one, as linkers of
+// mingw-w64 make them, one that is made from the whole file; derived reports this.
+func (f *File) LogID() (id prof.BuildID, derived bool, err error) {
+	if id, err = f.RecordedID(); err != nil && f.elf.windows != nil {
+		derived = true
+		id, err = f.contentID()
+	}
+	return id, derived, err
+}
+
 // findBuildID walks a sequence of notes: u32 name size, u32 descriptor size,
 // u32 type, name, descriptor, both padded to the alignment, 4 or 8.
 func findBuildID(notes []byte, align uint64) (prof.BuildID, bool) {

@@ -27,6 +27,18 @@ func (f *File) Contents() ([]Contents, error) {
 	return all, nil
 }
 
+// WindowsImage is what the headers of a program for Windows say.
+type WindowsImage struct {
+	Base        uint64    // preferred address
+	Size, Stamp uint32    // bytes in memory; the time of the link, or a hash
+	Unwind      [2]uint32 // table of functions: address from the base, and bytes
+	DLL         bool
+	Managed     bool // it is code for .NET
+}
+
+// Windows returns the headers of a program for Windows, nil for other files.
+func (f *File) Windows() *WindowsImage { return f.elf.windows }
+
 // FunctionSymbol is a function with one of its names.
 type FunctionSymbol struct {
 	Symbol

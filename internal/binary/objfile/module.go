@@ -24,10 +24,11 @@ type module struct {
 	Sections []*section
 	Progs    []*segment
 
-	id       []byte // the identity of a file that is not ELF
-	identity string // what has it in such a file; "" in one of ELF
-	stripped bool   // a file of debug information only
-	pdb      string // path of the file with the debug information of a program for Windows, where it was linked
+	id       []byte        // the identity of a file that is not ELF
+	identity string        // what has it in such a file; "" in one of ELF
+	stripped bool          // a file of debug information only
+	windows  *WindowsImage // nil in other files
+	pdb      string        // path of the file with the debug information of a program for Windows, where it was linked
 }
 
 // section is a section; its size is that of the decompressed contents.

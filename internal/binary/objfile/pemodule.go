@@ -135,7 +135,7 @@ func (f *peFile) readHeaders() ([]byte, error) {
 	}
 	h := f.fields(head[4:])
 	machine, count := h.u16(), uint64(h.u16())
-	h.u32() // time
+	stamp := h.u32()
 	symbolsAt, symbolCount, optional := uint64(h.u32()), uint64(h.u32()), uint64(h.u16())
 	if machine != peAMD64 {
 		return nil, fmt.Errorf("a program for Windows on machine %#x, of which cairn reads x86-64 (%#x) only", machine, peAMD64)
@@ -147,7 +147,10 @@ func (f *peFile) readHeaders() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.readOptional(data)
+	const dll = 0x2000
+	if f.readOptional(data); f.m.windows != nil {
+		f.m.windows.Stamp, f.m.windows.DLL = stamp, h.u16()&dll != 0
+	}
 	if err := f.readSymbols(symbolsAt, symbolCount); err != nil {
 		return nil, err
 	}
@@ -156,15 +159,22 @@ func (f *peFile) readHeaders() ([]byte, error) {
 
 // readOptional reads the optional header, which an object has not.
 func (f *peFile) readOptional(data []byte) {
-	const entry, base, directories = 16, 24, 112
+	const entry, base, size, directories, exceptions, managed = 16, 24, 56, 112, 3, 14
 	le := binary.LittleEndian
 	if len(data) < directories || le.Uint16(data) != peWide {
 		return
 	}
 	f.base = le.Uint64(data[base:])
 	f.m.Entry = f.base + uint64(le.Uint32(data[entry:]))
-	if d := data[directories:]; len(d) >= 8*(peDebug+1) {
-		f.debug = [2]uint32{le.Uint32(d[8*peDebug:]), le.Uint32(d[8*peDebug+4:])}
+	directory := func(n int) (d [2]uint32) {
+		if at := directories + 8*n; at+8 <= len(data) {
+			d = [2]uint32{le.Uint32(data[at:]), le.Uint32(data[at+4:])}
+		}
+		return d
+	}
+	f.debug = directory(peDebug)
+	f.m.windows = &WindowsImage{
+		Base: f.base, Size: le.Uint32(data[size:]), Unwind: directory(exceptions), Managed: directory(managed)[0] != 0,
 	}
 }
 

@@ -70,7 +70,7 @@ func NewNames(s *verb.Streams, names *report.Names, debug []string, inlined bool
 			n.Close()
 			return nil, err
 		}
-		id, err := f.RecordedID()
+		id, _, err := f.LogID()
 		if err != nil {
 			f.Close()
 			n.Close()
@@ -93,7 +93,7 @@ func (n *Names) findBelow(id prof.BuildID) *objfile.File {
 			failed := func(path string, err error) { verb.Note(n.streams, "%s: %v", path, err) }
 			for _, path := range verb.Binaries(dir, failed) {
 				if f, err := objfile.Open(path); err == nil {
-					if id, err := f.RecordedID(); err == nil && n.below[id] == "" {
+					if id, _, err := f.LogID(); err == nil && n.below[id] == "" {
 						n.below[id] = path
 					}
 					f.Close()
@@ -279,7 +279,7 @@ func (n *Names) find(m *namedModule) *objfile.File {
 			why = append(why, err.Error())
 			continue
 		}
-		id, err := f.RecordedID()
+		id, _, err := f.LogID()
 		switch {
 		case m.id == "":
 			if err == nil { // Go programs do not know theirs, and have one
