@@ -102,7 +102,7 @@ func refuse(c *cobra.Command, why error) {
 var onlyElsewhere = map[string]string{
 	"cc": elsewhereBuilt, "build": elsewhereBuilt, "wrap": elsewhereBuilt,
 	"collect": "it runs on Linux and macOS; cairn push sends files from here to it",
-	"record":  elsewhereWatched, "spike": elsewhereWatched, "watch run": elsewhereWatched, "watch attach": elsewhereWatched, "watch detach": elsewhereWatched,
+	"record":  elsewhereWatched, "spike": elsewhereWatched, "watch attach": elsewhereWatched, "watch detach": elsewhereWatched,
 }
 
 const (

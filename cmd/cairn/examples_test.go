@@ -78,6 +78,7 @@ var beforeExample = map[string]string{
 	"cairn header -o include/cairn.h":                                      "mkdir include",
 	"cairn watch run --threshold 5ms --dir raws -- ./app args":             "gcc -O1 -pg -mfentry -o app app.c",
 	"cairn watch run --detours ./app":                                      "gcc -O1 -g -o app app.c",
+	"cairn watch plan -o app.plan app.exe":                                 "x86_64-w64-mingw32-gcc -O1 -o app.exe app.c",
 	"cairn watch --attach-by-preload ./app args":                           "gcc -O1 -g -o app app.c",
 	"perf script | cairn flame -":                                          "perf record -q -e cpu-clock -o perf.data true",
 	"cairn flame --kernel-frames one -o - --format folded out.perf":        "perf script -i perf.data >out.perf",

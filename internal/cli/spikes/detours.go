@@ -103,20 +103,33 @@ func (f *detourFlags) planDetours(path string) (*detours, error) {
 		return nil, err
 	}
 	defer file.Close()
-	module, err := detourfile.Read(file)
-	if err != nil {
-		return nil, err
+	read := detourfile.Read
+	if file.Windows() != nil {
+		read = detourfile.ReadImage
 	}
-	id, err := file.BuildID()
-	if err != nil && !errors.Is(err, objfile.ErrNoBuildID) {
+	module, err := read(file)
+	if err != nil {
 		return nil, err
 	}
 	d := &detours{plan: detour.Make(module, detour.Options{Chosen: chosen, Small: f.small}), entry: module.Entry}
 	if len(d.plan.Sites) == 0 {
 		return nil, fmt.Errorf("%s: %s: none of %s can be hooked:%s", f.verb, path, report.Plural(len(d.plan.Refused), "function"), reasonList(d.plan))
 	}
-	d.file = detour.Encode([]detour.Planned{{Plan: d.plan, BuildID: []byte(id), Main: true}})
-	return d, nil
+	d.file, err = encodePlan(file, d.plan)
+	return d, err
+}
+
+// encodePlan returns the file of a plan, with the identity of its program.
+func encodePlan(f *objfile.File, plan *detour.Plan) ([]byte, error) {
+	if w := f.Windows(); w != nil {
+		id, derived, err := f.LogID()
+		return detour.EncodeImage(plan, detour.Image{Base: w.Base, Size: w.Size, Stamp: w.Stamp, ID: []byte(id), Derived: derived}), err
+	}
+	id, err := f.BuildID()
+	if err != nil && !errors.Is(err, objfile.ErrNoBuildID) {
+		return nil, err
+	}
+	return detour.Encode([]detour.Planned{{Plan: plan, BuildID: []byte(id), Main: true}}), nil
 }
 
 // chosen returns the rule of --only and --skip, nil for none.

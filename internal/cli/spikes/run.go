@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -39,7 +40,8 @@ of
   -finstrument-functions
   -pg -mfentry, or -pg alone
   -fpatchable-function-entry=5, or more
-With --detours, functions of the program are hooked without such preparation.
+With --detours, functions of the program are hooked without such preparation, also
+of a program for Windows, which runs in Wine on other systems.
 
 All but -finstrument-functions report entries only; for these the library replaces
 the return address to see the exit. Where shadow stacks (CET) are enabled, the return
@@ -81,6 +83,12 @@ func (f *spikeRunFlags) run(ctx context.Context, s *verb.Streams, argv []string)
 		return err
 	}
 	f.threshold = spelled.Shim.Threshold
+	if path := imageOf(argv[0]); path != "" {
+		return f.runImage(ctx, s, path, argv)
+	}
+	if runtime.GOOS == "windows" {
+		return fmt.Errorf("watch run: %s is not a program for Windows that can be found", argv[0])
+	}
 	h, err := hookableAt(ctx, argv[0])
 	if err != nil {
 		return err
@@ -115,14 +123,14 @@ func (f *spikeRunFlags) run(ctx context.Context, s *verb.Streams, argv []string)
 			return err
 		}
 	}
-	return runHooked(s, verb.InPlaceOfUs(ctx, s, h.path, argv, env), filepath.Join(tmp, summaryFile))
+	return runHooked(s, verb.InPlaceOfUs(ctx, s, h.path, argv, env), filepath.Join(tmp, summaryFile), false)
 }
 
 // summaryFile is the file to which the library writes its summary.
 const summaryFile = "summary"
 
-// environment returns the additional environment variables of the program.
-func (f *spikeRunFlags) environment(tmp, library string, plan *detours) ([]string, error) {
+// settings returns the environment of the program on any system: where its log is, and what is in it.
+func (f *spikeRunFlags) settings(path func(string) string) ([]string, error) {
 	dir, err := filepath.Abs(cmp.Or(f.dir, os.Getenv("CAIRN_DIR"), "."))
 	if err != nil {
 		return nil, err
@@ -130,6 +138,15 @@ func (f *spikeRunFlags) environment(tmp, library string, plan *detours) ([]strin
 	words := os.Getenv("CAIRN_SPIKE")
 	if f.threshold != "" {
 		words = strings.TrimPrefix(words+",threshold="+f.threshold, ",")
+	}
+	return []string{"CAIRN_DIR=" + path(dir), "CAIRN_SPIKE=" + words}, nil
+}
+
+// environment returns the additional environment variables of the program.
+func (f *spikeRunFlags) environment(tmp, library string, plan *detours) ([]string, error) {
+	env, err := f.settings(func(path string) string { return path })
+	if err != nil {
+		return nil, err
 	}
 	summary := filepath.Join(tmp, summaryFile)
 	if err := os.WriteFile(summary, nil, 0o600); err != nil {
@@ -139,9 +156,7 @@ func (f *spikeRunFlags) environment(tmp, library string, plan *detours) ([]strin
 	if err != nil {
 		return nil, fmt.Errorf("watch run: %w", err)
 	}
-	env := []string{
-		loaded, "CAIRN_DIR=" + dir, "CAIRN_SPIKE=" + words, "CAIRN_HOOK_SUMMARY=" + summary,
-	}
+	env = append(env, loaded, "CAIRN_HOOK_SUMMARY="+summary)
 	if plan == nil {
 		return env, nil
 	}
@@ -149,8 +164,8 @@ func (f *spikeRunFlags) environment(tmp, library string, plan *detours) ([]strin
 	return append(env, "CAIRN_DETOURS="+file), os.WriteFile(file, plan.file, 0o600)
 }
 
-// runHooked runs a program and prints the library's summary, which is in a file.
-func runHooked(s *verb.Streams, cmd *exec.Cmd, summary string) error {
+// runHooked runs a program and prints the library's summary, which is in a file. On Windows, that is of one process.
+func runHooked(s *verb.Streams, cmd *exec.Cmd, summary string, windows bool) error {
 	code, err := verb.RunThrough(cmd)
 	if err != nil {
 		return err
@@ -159,7 +174,11 @@ func runHooked(s *verb.Streams, cmd *exec.Cmd, summary string) error {
 	if err != nil {
 		return err
 	}
-	for _, line := range summaryOf(string(text), cmd.Process.Pid) {
+	pid := cmd.Process.Pid
+	if windows {
+		pid = 0
+	}
+	for _, line := range summaryOf(string(text), pid) {
 		verb.Note(s, "%s", line)
 	}
 	if code != 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 // watchVerbs are the subcommands for running programs of mode spike.
-var watchVerbs = []func(*verb.Streams) *cobra.Command{newSpikeShowCmd, newSpikeSetCmd, newSpikeOpenCmd, newSpikeRunCmd, newSpikeAttachCmd, newSpikeDetachCmd}
+var watchVerbs = []func(*verb.Streams) *cobra.Command{newSpikeShowCmd, newSpikeSetCmd, newSpikeOpenCmd, newSpikeRunCmd, newSpikePlanCmd, newSpikeAttachCmd, newSpikeDetachCmd}
 
 // Watch returns the command cairn watch.
 func Watch(s *verb.Streams) *cobra.Command {

@@ -34,6 +34,8 @@ type Function struct {
 	Addr     uint64
 	Size     uint64 // bytes
 	Resolver bool   // the loader calls it to choose another one
+	// Unwind is, in a program for Windows, the head of its unwind information, with all codes.
+	Unwind []byte
 }
 
 // Module is the input of a plan.
@@ -44,6 +46,9 @@ type Module struct {
 	Pads      []uint64 // landing pads of exceptions
 	Entry     uint64   // where the program starts, 0 for none
 	End       uint64   // end of its memory, which may be after all sections
+	// Referenced makes only functions be hooked that are called, jumped to by name, or whose address is somewhere: the others
+	// may be parts of functions, such as handlers of exceptions.
+	Referenced bool
 }
 
 // Options chooses functions.
@@ -63,6 +68,7 @@ const (
 	Quick     Reason = "small and without a loop, see --small"
 
 	NoFrame    Reason = "no unwind information: may not be a function"
+	Unknown    Reason = "nothing refers to it: may be a part of a function"
 	NotCalled  Reason = "part of a function, or where a program or thread starts"
 	Resolves   Reason = "an ifunc resolver, which the loader calls"
 	Intimate   Reason = "uses its own return address"
@@ -75,6 +81,7 @@ const (
 	ShortOnly  Reason = "loop, jrcxz or xbegin in its first bytes"
 	Outside    Reason = "its first bytes refer to something outside the module"
 	Traps      Reason = "a breakpoint or trap in its first bytes"
+	Faults     Reason = "its first bytes may fault, and it has a handler of exceptions"
 	Probed     Reason = "it begins with a probe of cairn, which is read when it first runs"
 )
 
@@ -89,7 +96,15 @@ type Site struct {
 	// instruction that starts there; 0: none does. A thread that is stopped at the instruction continues at the
 	// copy.
 	Inner [4]uint8
+	// Size is that of the trampoline from Entry on, in bytes.
+	Size uint32
+	// steps has the end of each instruction that was moved.
+	steps  []step
+	unwind []byte
 }
+
+// step is the end of an instruction, from the function's start, and that of its copy, from the trampoline's entry.
+type step struct{ from, to int }
 
 // Kind is the way to fill in a place in the blob.
 type Kind uint32
@@ -168,8 +183,12 @@ func (s *scan) refusal(f *function, o Options) Reason {
 		return special(f.Name)
 	case !ok:
 		return NoFrame
+	case f.intimate:
+		return Intimate
 	case !frame.Called || f.Addr == s.module.Entry || f.jumpedTo:
 		return NotCalled
+	case s.module.Referenced && !f.referenced:
+		return Unknown
 	case f.unreadable:
 		return Unreadable
 	case f.insns < o.Small && !f.loops:

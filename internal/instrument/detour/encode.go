@@ -45,20 +45,26 @@ func Encode(modules []Planned) []byte {
 			out[len(out)-2] = 1
 		}
 		out = append(out, append(id, make([]byte, maxID-len(id)+6)...)...)
-		for _, s := range m.Sites {
-			out = le.AppendUint64(out, s.At)
-			out = le.AppendUint32(out, s.Entry)
-			out = append(out, s.Original[:]...)
-			out = append(out, s.Inner[:]...)
-			out = append(out, 0, 0, 0)
-		}
-		for _, f := range m.Fixups {
-			out = le.AppendUint32(out, f.At)
-			out = le.AppendUint32(out, uint32(f.Kind))
-			out = le.AppendUint64(out, f.Target)
-		}
-		out = append(out, m.Blob...)
+		out = append(appendPlan(out, m.Plan), m.Blob...)
 		out = append(out, make([]byte, -len(m.Blob)&7)...)
+	}
+	return out
+}
+
+// appendPlan appends the sites and fixups of a plan.
+func appendPlan(out []byte, p *Plan) []byte {
+	le := binary.LittleEndian
+	for _, s := range p.Sites {
+		out = le.AppendUint64(out, s.At)
+		out = le.AppendUint32(out, s.Entry)
+		out = append(out, s.Original[:]...)
+		out = append(out, s.Inner[:]...)
+		out = append(out, 0, 0, 0)
+	}
+	for _, f := range p.Fixups {
+		out = le.AppendUint32(out, f.At)
+		out = le.AppendUint32(out, uint32(f.Kind))
+		out = le.AppendUint64(out, f.Target)
 	}
 	return out
 }

@@ -27,7 +27,7 @@ func (p *Plan) hook(s *scan, f *function) Reason {
 	skip := int(f.at - f.Addr)
 	t := trampoline{blob: p.Blob, fixups: p.Fixups, lo: p.Lo - min(p.Lo, around), hi: p.Hi + around}
 	entry := t.begin(f.Addr)
-	site := Site{Name: f.Name, Func: f.Addr, At: f.at, Entry: entry}
+	site := Site{Name: f.Name, Func: f.Addr, At: f.at, Entry: entry, unwind: f.Unwind}
 	taken, ended := 0, false
 	for taken < patchSize && !ended && skip+taken < len(f.code) {
 		i, err := x86.Decode(f.code[skip+taken:])
@@ -40,10 +40,14 @@ func (p *Plan) hook(s *scan, f *function) Reason {
 		if called := i.Class.IsCall(); called && taken+int(i.Len) < patchSize {
 			return Calls
 		}
+		if f.handled(skip+taken) && mayFault(i) {
+			return Faults
+		}
 		if reason := t.move(f.at+uint64(taken), i, f.code[skip+taken:]); reason != "" {
 			return reason
 		}
 		taken += int(i.Len)
+		site.steps = append(site.steps, step{skip + taken, len(t.blob) - int(entry)})
 		// A call that was moved returns to the function itself.
 		ended = i.Class.Ends() || i.Class.IsCall()
 	}
@@ -56,6 +60,7 @@ func (p *Plan) hook(s *scan, f *function) Reason {
 	if !ended {
 		t.jump(f.at + uint64(taken))
 	}
+	site.Size = uint32(len(t.blob)) - entry
 	p.Blob, p.Fixups = t.blob, t.fixups
 	copy(site.Original[:], s.module.codeAt(f.at, patchSize))
 	p.Sites = append(p.Sites, site)

@@ -23,6 +23,8 @@ type function struct {
 	entered    bool // something leads into the bytes of the jump
 	looped     bool // a branch of its own leads to the first instruction
 	jumpedTo   bool // a conditional branch of another function leads to its start
+	referenced bool // it is called, or its address is somewhere
+	intimate   bool // it uses its return address before it changes the stack pointer
 }
 
 // scan finds everything in a module that leads into the first bytes of a function.
@@ -86,8 +88,13 @@ func (s *scan) near(addr uint64) *function {
 // note records that something leads to addr. References to the start of a function are permitted, and to the
 // address after its endbr64, though none is known.
 func (s *scan) note(addr uint64) {
-	if f := s.near(addr); f != nil && addr > f.at {
+	f := s.near(addr)
+	switch {
+	case f == nil:
+	case addr > f.at:
 		f.entered = true
+	case addr == f.Addr:
+		f.referenced = true
 	}
 }
 
@@ -113,6 +120,7 @@ func (s *scan) readFunctions() {
 func (s *scan) readFunction(f *function) {
 	flow := flow{function: f}
 	var loaded []uint64
+	start := true // the stack pointer is that of the entry
 	for off := 0; off < len(f.code); {
 		i, err := x86.Decode(f.code[off:])
 		if err != nil {
@@ -131,6 +139,8 @@ func (s *scan) readFunction(f *function) {
 			f.insns++
 		}
 		flow.add(addr, i)
+		start = start && !i.Class.IsCall() && !i.Relative() && !changesStack(i)
+		f.intimate = f.intimate || start && usesReturn(i)
 		off += int(i.Len)
 	}
 	if flow.computed {
@@ -145,7 +155,11 @@ func (s *scan) readFunction(f *function) {
 // branch records a branch of f.
 func (s *scan) branch(f *function, addr uint64, i x86.Inst) {
 	to := i.Target(addr)
-	s.note(to)
+	if i.Class == controlflow.Call {
+		s.note(to)
+	} else if g := s.near(to); g != nil && (to > g.at || i.Class == controlflow.Jump && g != f && g.Name != "") {
+		s.note(to)
+	}
 	own := to >= f.Addr && to <= f.at
 	if own && i.Class != controlflow.Call {
 		f.looped = true

@@ -95,10 +95,12 @@
 #define hold_thread __cairn_hold_thread
 #define holder_of __cairn_holder_of
 #define hooked_of __cairn_hooked_of
+#define identity_of __cairn_identity_of
 #define idle __cairn_idle
 #define ignored __cairn_ignored
 #define image_goes __cairn_image_goes
 #define image_size __cairn_image_size
+#define in_mirror __cairn_in_mirror
 #define in_sink __cairn_in_sink
 #define init __cairn_init
 #define interval __cairn_interval
@@ -167,6 +169,7 @@
 #define module_goes __cairn_module_goes
 #define moment __cairn_moment
 #define move_registers __cairn_move_registers
+#define moved_from __cairn_moved_from
 #define names_go __cairn_names_go
 #define new_block __cairn_new_block
 #define new_chunk __cairn_new_chunk
@@ -182,8 +185,9 @@
 #define note_description __cairn_note_description
 #define note_episode __cairn_note_episode
 #define note_exception __cairn_note_exception
-#define note_starts __cairn_note_starts
+#define note_raised __cairn_note_raised
 #define note_stacks __cairn_note_stacks
+#define note_starts __cairn_note_starts
 #define note_wait __cairn_note_wait
 #define now __cairn_now_ns
 #define nowhere __cairn_nowhere
@@ -214,6 +218,7 @@
 #define open_record __cairn_open_record
 #define open_rule __cairn_open_rule
 #define optional __cairn_optional
+#define original __cairn_original
 #define own_list __cairn_own_list
 #define own_slot __cairn_own_slot
 #define own_thread __cairn_own_thread
@@ -222,6 +227,7 @@
 #define part __cairn_part
 #define paused __cairn_paused
 #define place __cairn_place
+#define place_in __cairn_place_in
 #define place_of __cairn_place_of
 #define place_of_stack __cairn_place_of_stack
 #define preferred __cairn_preferred
@@ -253,6 +259,7 @@
 #define remember __cairn_remember
 #define remove_module __cairn_remove_module
 #define reserve __cairn_reserve
+#define restore_originals __cairn_restore_originals
 #define restore_vectors __cairn_restore_vectors
 #define resume __cairn_resume
 #define reuse_tree __cairn_reuse_tree
@@ -342,6 +349,7 @@
 #define watch_tick __cairn_watch_tick
 #define watched_of __cairn_watched_of
 #define which_vectors __cairn_which_vectors
+#define whole __cairn_whole
 #define word_at __cairn_word_at
 #define word_length __cairn_word_length
 #define word_value __cairn_word_value

@@ -47,10 +47,10 @@ static __attribute__((noreturn)) u32 run_clock(void *of) {
 
 /* ---- the window ---- */
 
-/* commit makes memory of the window, or of the trees, that at is in, and reports whether it is in one of these. */
+/* commit makes memory of the window, of the trees, or of a stack's mirror, that at is in, and reports whether it is in one of these. */
 static int commit(struct process *p, u64 at) {
   u64 from = at & -(u64)GRAIN;
-  int inside = (p->base && at - (u64)p->base < WINDOW) || at - (u64)p->stacks.trees < p->stacks.size;
+  int inside = (p->base && at - (u64)p->base < WINDOW) || at - (u64)p->stacks.trees < p->stacks.size || in_mirror(at);
   return inside && VirtualAlloc((void *)from, GRAIN, MEM_COMMIT, READWRITE);
 }
 

@@ -106,6 +106,7 @@ static i32 note_exception(struct process *p, struct pointers *x) {
   if (!(t = begin(p))) return 0;
   copy(&t->context, x->context, sizeof t->context);
   walk(p, &t->context, now(p), &t->raised);
+  note_raised();
   end(t);
   return 0;
 }

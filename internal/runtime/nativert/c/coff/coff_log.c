@@ -154,7 +154,7 @@ static void write_module(struct process *p, struct module *m, u32 flags) {
   u32 length = 0, known = 0, unused;
   for (u32 i = 0; i < sizeof record / 8; i++) ((volatile u64 *)record)[i] = 0;
   if (!(flags & LOG_MODULE_UNLOADED)) {
-    const struct codeview *id = find_id(m->base);
+    const struct codeview *id = identity_of(m->base);
     length = put_text(record + LOG_MODULE_SIZE, m->path, ROOM);
     if (id) copy(record + 48, id->id, known = sizeof id->id);
     if (find_section(m->base, ".crnt", &unused)) flags |= LOG_MODULE_INSTRUMENTED;
@@ -170,7 +170,7 @@ static void write_module(struct process *p, struct module *m, u32 flags) {
 
 /* is_again reports whether a module that is gone is the image that is loaded at its address now. */
 static int is_again(const struct module *m, u8 *base, const u16 *path, u32 n) {
-  const struct codeview *id = find_id(base);
+  const struct codeview *id = identity_of(base);
   int same = m->gone && m->was == base && m->size == image_size(base) && id && !m->path[n / 2];
   for (u32 i = 0; same && i < n / 2; i++) same = m->path[i] == path[i];
   for (u32 i = 0; same && i < sizeof id->id; i++) same = m->id[i] == id->id[i];
@@ -189,7 +189,7 @@ static struct module *place_of(struct process *p, u8 *base, const u16 *path, u32
   if (!found && p->modules < MODULES) free = p->module + p->modules++;
   if (!found && !free) free = oldest;
   if (!free) return found;
-  const struct codeview *id = find_id(base);
+  const struct codeview *id = identity_of(base);
   copy(free->path, path, n);
   free->path[n / 2] = 0;
   for (u32 i = 0; i < sizeof free->id; i++) free->id[i] = id ? id->id[i] : 0;
@@ -294,7 +294,7 @@ static void write_header(struct process *p, u8 *h) {
 
 /* create makes the file, under the first free name: DIR\<program>.<id>.<pid>.<n>.cairnlog. */
 static void *create(struct process *p) {
-  const struct codeview *id = p->modules ? find_id(p->module->base) : 0;
+  const struct codeview *id = p->modules ? identity_of(p->module->base) : 0;
   const u16 *name = p->module->path;
   for (const u16 *s = name; *s; s++)
     if (*s == '\\' || *s == '/') name = s + 1;

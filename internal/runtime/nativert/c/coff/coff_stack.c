@@ -18,15 +18,24 @@ static u64 stack_limit(void) {
  *      movq    __cairn_base(%rip), %r10       or %rax
  *      movl    %esp, %r11d */
 static int is_stamped(const u8 *f) {
+#ifdef CAIRN_DETOURS
+  return is_hooked((u64)f);
+#endif
   if (*(const u32 *)f == 0x24448948 && f[4] == 8) f += 5;
   return ((f[0] == 0x4c && f[2] == 0x15) || (f[0] == 0x48 && f[2] == 0x05)) && f[1] == 0x8b && f[7] == 0x41 && f[8] == 0x89 && f[9] == 0xe3;
 }
 
-enum { HUGE = 512 << 10 };
+enum { HUGE = 512 << 10, CHAINED = 4 << 3 };
+
+/* whole returns the function that a part of its code belongs to. */
+static const struct function *whole(u64 base, const struct function *f) {
+  for (const u8 *info; (info = (const u8 *)base + f->unwind)[0] & CHAINED;) f = (const struct function *)(info + 4 + 2 * ((info[2] + 1u) & ~1u));
+  return f;
+}
 
 /* is_huge reports whether the frame of a function has about HUGE bytes or more: its unwind codes have their number in 32 bits. */
 static int is_huge(u64 base, const struct function *f) {
-  enum { CHAINED = 4 << 3, ALLOCATES_HUGE = 0x11 };
+  enum { ALLOCATES_HUGE = 0x11 };
   static const u8 sizes[16] = {1, 2, 1, 1, 2, 3, 2, 1, 2, 3, 1, 1, 1, 1, 1, 1};
   for (;;) {
     const u8 *info = (const u8 *)base + f->unwind, *code = info + 4;
@@ -52,7 +61,7 @@ static int step(struct context *c, u64 low, u64 high, u64 *begin) {
   void *data;
   u64 base = 0, frame, sp = c->rsp;
   const struct function *f = RtlLookupFunctionEntry(c->rip, &base, 0);
-  *begin = f ? base + f->begin : 0;
+  *begin = f ? base + whole(base, f)->begin : 0;
   if (sp < low || sp + 8 > high) return 0;
   if (!f) c->rip = *(const u64 *)sp, c->rsp += 8;
   else if (may_unwind(c, base, f, low, high)) RtlVirtualUnwind(0, base, c->rip, f, c, &data, &frame, 0);
@@ -73,12 +82,15 @@ static void move_registers(struct context *c, u64 low, u64 high, u64 delta) {
     if (registers[i] - low < high - low) registers[i] += delta;
 }
 
+/* place_in returns where a context is, of which a return address may have been replaced. */
+static u64 place_in(struct context *c, u64 delta) { return c->rip = original(c->rip, c->rsp - delta); }
+
 /* walk_copy fills s with the stack of a context, which it changes, from a copy of the stack that is delta behind it. */
 static void walk_copy(struct process *p, struct context *c, u64 e, struct stack *s, u64 low, u64 high, u64 delta) {
   u64 begin;
   s->n = s->found = s->cut = 0;
   move_registers(c, low, high, delta);
-  for (u64 pc = c->rip; pc && step(c, low + delta, high + delta, &begin); pc = c->rip) {
+  for (u64 pc = place_in(c, delta), of; pc && step(c, low + delta, high + delta, &begin); pc = place_in(c, delta)) {
     s->found++;
     if (s->n == CHAIN) {
       s->cut = 1;
@@ -87,8 +99,8 @@ static void walk_copy(struct process *p, struct context *c, u64 e, struct stack 
     u32 i = s->n++;
     s->sp[i] = c->rsp - 8 - delta;
     move_registers(c, low, high, delta);
-    s->entry[i] = (struct entry){pc, 0, 0, LOG_ENTRY_NO_STAMP, (u32)s->sp[i]};
-    if (!begin || !is_stamped((const u8 *)begin) || !entered(p, s->sp[i], e, &s->t0[i], &s->t1[i])) continue;
+    s->entry[i] = (struct entry){(of = moved_from(pc)) ? of : pc, 0, 0, LOG_ENTRY_NO_STAMP, (u32)s->sp[i]};
+    if (!begin || of || !is_stamped((const u8 *)begin) || !entered(p, s->sp[i], e, &s->t0[i], &s->t1[i])) continue;
     s->entry[i].flags = 0;
     set_times(s, i, e);
   }

@@ -51,6 +51,7 @@ static void print_error(const u16 *what, const u16 *about) {
   print(text, (u32)(p - text));
 }
 
+#include "coff_mirror.h"
 #include "coff_clock.c"
 #include "coff_log.c"
 #include "coff_routine.h"

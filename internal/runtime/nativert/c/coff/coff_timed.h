@@ -8,6 +8,7 @@
  *   coff_judge.c    mode spike: calls that seem slow: intervals, thresholds, episodes
  *   coff_mark.c     marks of programs; coff_notes.h: what their sources share with c/timed
  *   coff_stack.c    stacks by unwind tables
+ *   coff_mirror.h   stacks whose return addresses detours replace, which other programs do not have
  *   coff_fiber.c    for how long stacks did not run
  *   coff_watch.c    what the clock's thread sees of the others: processor time, waits
  *   coff_open.c     calls that have not ended

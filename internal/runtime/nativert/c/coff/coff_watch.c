@@ -208,6 +208,15 @@ static int hold_end(struct watch *k, const struct watched *w, u64 *held) {
   return loader && (u32)((volatile const u64 *)loader)[OWNER] != w->tid;
 }
 
+/* restore_originals restores return addresses in the copy of a stack, which are those of now. */
+static void restore_originals(struct watch *k, u64 n) {
+#ifdef CAIRN_DETOURS
+  u64 *copy = (u64 *)k->copy;
+  read_original(&k->context.rip, k->context.rsp);
+  for (u64 i = 0; i < n; i++) read_original(&copy[i], k->low + 8 * i + 8);
+#endif
+}
+
 /* stop copies the registers and the stack of a thread, and reports whether it could. The thread is suspended only here, maybe
  * while it goes to another stack, of which it has the base already. */
 static int stop(struct watch *k, const struct watched *w) {
@@ -224,6 +233,7 @@ static int stop(struct watch *k, const struct watched *w) {
     k->low = k->context.rsp & -16ull;
     if (k->low >= w->block[LIMIT] && k->low < base) n = (readable_to(k->low, least(base, k->low + COPY)) - k->low) / 8;
     for (u64 i = 0; i < n; i++) ((volatile u64 *)k->copy)[i] = ((const volatile u64 *)k->low)[i];
+    restore_originals(k, n);
   }
   ResumeThread(w->handle);
   if (held) k->unlock_loader(0, held);

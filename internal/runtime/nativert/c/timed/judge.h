@@ -90,7 +90,7 @@ static u64 parent_of(struct process *p, struct thread *t, const struct slow_call
 }
 
 /* complete adds to a stack what hooks know. */
-#ifdef CAIRN_HOOKS
+#if defined CAIRN_HOOKS || defined CAIRN_DETOURS
 static void complete(struct process *p, struct thread *t, const struct slow_call *call, struct stack *s);
 #else
 static void complete(struct process *p, struct thread *t, const struct slow_call *call, struct stack *s) {}

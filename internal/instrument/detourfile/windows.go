@@ -1,0 +1,154 @@
+package detourfile
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
+	"github.com/cairnprof/cairn/internal/binary/ehframe"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/binary/x86"
+	"github.com/cairnprof/cairn/internal/instrument/detour"
+)
+
+// Errors for programs for Windows that cannot be hooked at all.
+var (
+	ErrDLL     = errors.New("a DLL: only functions of the program itself are hooked")
+	ErrManaged = errors.New("a program for .NET, whose functions are compiled when it runs")
+	ErrProbes  = errors.New("it was built by cairn: it has a log without hooks")
+	ErrUnwind  = errors.New("it has no table of functions (.pdata)")
+)
+
+// Bytes of a RUNTIME_FUNCTION, and the flag of unwind information that continues another's.
+const (
+	runtimeFunction = 12
+	chained         = 4 << 3
+	maxUnwind       = 4 + 2*255
+)
+
+// ReadImage is Read for a program for Windows. Its functions are those in its table for unwinders; names are those of its
+// symbols, or of its PDB.
+func ReadImage(f *objfile.File) (*detour.Module, error) {
+	sections, err := f.Contents()
+	if err != nil {
+		return nil, err
+	}
+	w := f.Windows()
+	if err := suitableImage(w, sections); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Path(), err)
+	}
+	m := &detour.Module{Entry: f.Entry(), End: w.Base + uint64(w.Size), Referenced: true}
+	for _, s := range sections {
+		m.Sections = append(m.Sections, detour.Section{Addr: s.Addr, Data: s.Data, Code: s.Code, Functions: s.Code})
+	}
+	if err := imageFunctions(f, w, m); err != nil {
+		return nil, err
+	}
+	addGaps(m)
+	return m, nil
+}
+
+func suitableImage(w *objfile.WindowsImage, sections []objfile.Contents) error {
+	switch {
+	case w == nil:
+		return ErrMachine
+	case w.DLL:
+		return ErrDLL
+	case w.Managed:
+		return ErrManaged
+	}
+	for _, s := range sections {
+		if s.Name == ".crnt" {
+			return ErrProbes
+		}
+		if bytes.Contains(s.Data, []byte("\xff Go buildinf:")) {
+			return ErrGo
+		}
+	}
+	if w.Unwind[1] < runtimeFunction {
+		return ErrUnwind
+	}
+	return nil
+}
+
+// imageFunctions sets the functions and frames of m.
+func imageFunctions(f *objfile.File, w *objfile.WindowsImage, m *detour.Module) error {
+	names := map[uint64]string{}
+	symbols, err := f.FunctionSymbols()
+	if err != nil {
+		return err
+	}
+	for _, s := range symbols {
+		names[s.Addr] = s.Name
+	}
+	le := binary.LittleEndian
+	table := at(m, w.Base+uint64(w.Unwind[0]), int(w.Unwind[1]))
+	for ; len(table) >= runtimeFunction; table = table[runtimeFunction:] {
+		lo, hi, info := w.Base+uint64(le.Uint32(table)), w.Base+uint64(le.Uint32(table[4:])), le.Uint32(table[8:])
+		if lo >= hi || info&1 != 0 {
+			continue
+		}
+		data := at(m, w.Base+uint64(info), maxUnwind)
+		head, err := detour.UnwindHead(data)
+		called := err == nil && head[0]&chained == 0
+		m.Frames = append(m.Frames, ehframe.Frame{Lo: lo, Hi: hi, Called: called})
+		m.Functions = append(m.Functions, detour.Function{Name: names[lo], Addr: lo, Size: hi - lo, Unwind: head})
+		delete(names, lo)
+	}
+	for _, s := range symbols {
+		if names[s.Addr] != "" {
+			m.Functions = append(m.Functions, detour.Function{Name: s.Name, Addr: s.Addr, Size: s.Size})
+		}
+	}
+	return nil
+}
+
+// at returns up to size bytes of a module.
+func at(m *detour.Module, addr uint64, size int) []byte {
+	for _, s := range m.Sections {
+		if off := addr - s.Addr; addr >= s.Addr && off < uint64(len(s.Data)) {
+			return s.Data[off:][:min(size, len(s.Data)-int(off))]
+		}
+	}
+	return nil
+}
+
+// addGaps adds the code that is in no function, but for padding: functions without unwind information, which may jump to others.
+func addGaps(m *detour.Module) {
+	slices.SortFunc(m.Functions, func(a, b detour.Function) int {
+		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(b.Size, a.Size))
+	})
+	known := m.Functions
+	for _, s := range m.Sections {
+		if !s.Code {
+			continue
+		}
+		from, end := s.Addr, s.Addr+uint64(len(s.Data))
+		for _, f := range known {
+			if f.Addr >= from && f.Addr < end {
+				addGap(m, s, from, f.Addr)
+			}
+			if f.Addr >= s.Addr && f.Addr < end {
+				from = max(from, f.Addr+f.Size)
+			}
+		}
+		addGap(m, s, from, end)
+	}
+}
+
+func addGap(m *detour.Module, s detour.Section, from, to uint64) {
+	for from < to {
+		code := s.Data[from-s.Addr : to-s.Addr]
+		i, err := x86.Decode(code)
+		padding := err == nil && (i.Class == controlflow.Nop || i.Class == controlflow.Trap && i.Opcode == 0xcc)
+		if !padding && code[0] != 0 {
+			m.Functions = append(m.Functions, detour.Function{Addr: from, Size: to - from})
+			return
+		}
+		from += uint64(max(i.Len, 1))
+	}
+}
