@@ -14,6 +14,7 @@ import (
 	"github.com/cairnprof/cairn/format/perfdata"
 	"github.com/cairnprof/cairn/format/simpleperf"
 	"github.com/cairnprof/cairn/format/stacktext"
+	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/samples/samplefile"
 	"github.com/cairnprof/cairn/sample"
 )
@@ -79,21 +80,34 @@ func (r *Recording) Close() error { return r.in.Close() }
 // Stacks yields the stacks of the samples, each valid until the next.
 func (r *Recording) Stacks(ctx context.Context) iter.Seq2[*sample.NamedStack, error] {
 	return func(yield func(*sample.NamedStack, error) bool) {
-		info := r.in.Info()
-		for b, err := range r.in.Batches(ctx) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			r.apply(b.Events)
-			for i := range b.Samples {
-				if !yield(r.stack(&b.Samples[i], info), nil) {
-					return
-				}
-			}
-			b.Release()
+		wanted := true
+		err := r.each(ctx, func(s *sample.NamedStack) bool {
+			wanted = yield(s, nil)
+			return wanted
+		})
+		if err != nil && wanted {
+			yield(nil, err)
 		}
 	}
+}
+
+// each calls next with the stack of each sample until it returns false. The recording may be mapped.
+func (r *Recording) each(ctx context.Context, next func(*sample.NamedStack) bool) (err error) {
+	info := r.in.Info()
+	defer logfile.Guard(info.File, &err)()
+	for b, err := range r.in.Batches(ctx) {
+		if err != nil {
+			return err
+		}
+		r.apply(b.Events)
+		for i := range b.Samples {
+			if !next(r.stack(&b.Samples[i], info)) {
+				return nil
+			}
+		}
+		b.Release()
+	}
+	return nil
 }
 
 func (r *Recording) apply(events []sample.Event) {

@@ -69,8 +69,10 @@ func (r run) count(ctx context.Context, b *binaries) (counts, error) {
 			return counts{}, err
 		}
 	}
-	result := counter.Result()
-	counter = nil
+	result, err := counter.Result(), counter.Err()
+	if counter = nil; err != nil {
+		return counts{}, err
+	}
 	if text := r.kernel.lacking(); text != "" {
 		r.Note("%s", text)
 	}

@@ -2,9 +2,11 @@ package unwind
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
+	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/sample"
 )
 
@@ -19,7 +21,8 @@ func Run(ctx context.Context, src sample.Source, code *machinecode.Set, opt Opti
 		}
 		r.Add(b)
 	}
-	return r.Result(), nil
+	result := r.Result()
+	return result, r.Err()
 }
 
 // Runner distributes batches to several unwinders.
@@ -28,6 +31,7 @@ type Runner struct {
 	work      []chan work // of each unwinder, none if the only one is called by Add
 	running   sync.WaitGroup
 	next      int // index of the next worker
+	faults    []error
 }
 
 // work is a batch, or the events of a batch for another unwinder.
@@ -46,20 +50,35 @@ func Start(code *machinecode.Set, opt Options, workers int) *Runner {
 	for range workers {
 		u, in := New(code, opt), make(chan work, 4)
 		r.unwinders, r.work = append(r.unwinders, u), append(r.work, in)
+	}
+	r.faults = make([]error, workers)
+	for i, in := range r.work {
 		r.running.Go(func() {
 			for w := range in {
-				if w.batch == nil {
-					u.apply(w.events)
-					continue
+				if err := r.unwinders[i].take(w); err != nil {
+					r.faults[i] = err
 				}
-				u.Add(w.batch)
-				w.batch.Release()
 			}
-			u.settleSteps()
+			r.unwinders[i].settleSteps()
 		})
 	}
 	return r
 }
+
+// take processes what a worker got. Samples may be in a file that is mapped.
+func (u *Unwinder) take(w work) (err error) {
+	if w.batch == nil {
+		u.apply(w.events)
+		return nil
+	}
+	defer logfile.Guard("samples", &err)()
+	u.Add(w.batch)
+	w.batch.Release()
+	return nil
+}
+
+// Err returns why samples could not be processed, after Result.
+func (r *Runner) Err() error { return errors.Join(r.faults...) }
 
 // Add processes a batch, and releases it afterwards. Each unwinder gets all events before the
 // samples that follow them.
