@@ -2,6 +2,8 @@ package tracelog
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -18,6 +20,7 @@ const (
 	CallsX86_64  SystemCalls = wire.CallsX86_64  // arch/x86/entry/syscalls/syscall_64.tbl
 	CallsGeneric SystemCalls = wire.CallsGeneric // include/uapi/asm-generic/unistd.h: AArch64 and newer machines
 	CallsWindows SystemCalls = wire.CallsWindows // wire.WindowsCalls
+	CallsArm     SystemCalls = wire.CallsArm     // arch/arm/tools/syscall.tbl
 	CallsUnknown SystemCalls = wire.CallsUnknown
 )
 
@@ -38,6 +41,11 @@ func (t SystemCalls) Name(number int) string {
 			return names[number]
 		}
 		return "a system call"
+	case CallsArm:
+		if i := slices.Index(callNames().arm, strconv.Itoa(number)); i >= 0 {
+			return callNames().arm[i+1]
+		}
+		added = callNames().added
 	case CallsOlder, CallsX86_64:
 		old, added = callNames().x86_64, callNames().added
 	case CallsGeneric:
@@ -53,16 +61,22 @@ func (t SystemCalls) Name(number int) string {
 	return fmt.Sprintf("system call %d", number)
 }
 
-var callNames = sync.OnceValue(func() (n struct{ x86_64, generic, added, windows []string }) {
-	n.windows = strings.Fields(wire.WindowsCalls)
+var callNames = sync.OnceValue(func() (n struct{ x86_64, generic, added, arm, windows []string }) {
+	n.windows, n.arm = strings.Fields(wire.WindowsCalls), strings.Fields(namesArm)
 	n.x86_64, n.generic, n.added = strings.Fields(namesX86_64), strings.Fields(namesGeneric), strings.Fields(namesAdded)
 	return n
 })
 
 // The names of the system calls, from number 0 on; of those since Linux 5.1, which have one number on all machines, from
-// firstAdded on. "-" has none.
+// firstAdded on. "-" has none. Of Armv7 those in which threads wait, behind their numbers.
 const (
 	firstAdded = 424
+
+	namesArm = "3 read 4 write 5 open 6 close 36 sync 54 ioctl 72 sigsuspend 114 wait4 118 fsync 142 select 143 flock 145 " +
+		"readv 146 writev 148 fdatasync 158 sched_yield 162 nanosleep 168 poll 177 rt_sigtimedwait 179 rt_sigsuspend 180 pread64 181 " +
+		"pwrite64 221 fcntl 240 futex 252 epoll_wait 265 clock_nanosleep 280 waitid 283 connect 285 accept 289 send 290 " +
+		"sendto 291 recv 292 recvfrom 296 sendmsg 297 recvmsg 322 openat 335 pselect6 336 ppoll 346 epoll_pwait 366 " +
+		"accept4"
 
 	namesX86_64 = "read write open close stat fstat lstat poll lseek mmap mprotect munmap brk rt_sigaction rt_sigprocmask " +
 		"rt_sigreturn ioctl pread64 pwrite64 readv writev access pipe select sched_yield mremap msync mincore madvise " +

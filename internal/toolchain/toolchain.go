@@ -338,8 +338,10 @@ func (o *ShimOptions) lacks(c Compiler, target string) string {
 		return "--depth of mode trace supports x86-64 and AArch64 only: leave it out, or leave functions out with --skip"
 	case o.Mode.Timed() && o.Runtime != "":
 		return fmt.Sprintf("--shared-runtime of mode %v supports x86-64 and AArch64 only", o.Mode)
-	case o.Mode == prof.ModeSpike:
-		return "mode spike supports x86-64 and AArch64 only: for Armv7 use mode stacks, which has the time of all stacks, or mode trace, whose log has all calls"
+	case o.Exact:
+		return "--clock exact supports x86-64 and AArch64 only: programs for Armv7 cannot read a counter of the processor"
+	case o.Flight:
+		return "--flight supports x86-64 and AArch64 only: for Armv7 use mode trace, whose log has all calls"
 	}
 	return ""
 }

@@ -15,12 +15,18 @@ import (
 // callers that took too long as well, and what the program said.
 func toldOf(t *testing.T, program, scenario string) string {
 	t.Helper()
-	_, logs := spikeLogs(t, "", program, scenario)
+	return toldBy(t, elfSymbols(t, program), program, scenario)
+}
+
+// toldBy does so for a command that runs it.
+func toldBy(t *testing.T, symbols []elf.Symbol, command string, args ...string) string {
+	t.Helper()
+	_, logs := spikeLogs(t, "", command, args...)
 	if len(logs) != 1 {
 		t.Fatalf("%d logs", len(logs))
 	}
-	symbols := elfSymbols(t, program)
 	var words []string
+	bias := biasOf(logs[0])
 	for _, e := range episodes(t, logs[0]) {
 		sections := map[uint32]string{}
 		for _, text := range e.Texts {
@@ -33,7 +39,7 @@ func toldOf(t *testing.T, program, scenario string) string {
 				return sections[sp]
 			}
 			for _, s := range symbols {
-				if at := pc - 1 - logs[0].Modules[0].Bias; elf.ST_TYPE(s.Info) == elf.STT_FUNC && at >= s.Value && at < s.Value+s.Size {
+				if at := pc - 1 - bias; elf.ST_TYPE(s.Info) == elf.STT_FUNC && at >= s.Value && at < s.Value+s.Size {
 					return s.Name
 				}
 			}
@@ -54,10 +60,33 @@ func toldOf(t *testing.T, program, scenario string) string {
 	return strings.Join(words, " ")
 }
 
+// biasOf returns how far the program of a log is from the addresses in its file.
+func biasOf(l *tracelog.Log) uint64 {
+	for i := range l.Modules {
+		if l.Modules[i].Main {
+			return l.Modules[i].Bias
+		}
+	}
+	return 0
+}
+
 // TestMarks runs a marked program whose functions are timed as well, and one in
 // which only marks are: marks refine the one, and do on their own in the other.
 func TestMarks(t *testing.T) {
 	t.Parallel()
+	for _, mode := range []string{"spike --small 0", "spike --only ^$"} {
+		for _, compiler := range shorttest.Rows(1, "clang-22", "gcc") {
+			program := build(t, mode, compiler, "-O2", "-g", timedSources+"marks.c")
+			t.Run(compiler+" "+mode, func(t *testing.T) {
+				checkMarks(t, mode, func(scenario string) string { return toldOf(t, program, scenario) })
+			})
+		}
+	}
+}
+
+// checkMarks compares what is told of the scenarios of marks.c in a mode with what they do.
+func checkMarks(t *testing.T, mode string, told func(scenario string) string) {
+	t.Helper()
 	// frames and messages end in tail calls.
 	leaf := `"leaf  12.5% of 30, 7 x (nil)"`
 	tests := []struct{ scenario, automatic, manual string }{
@@ -75,30 +104,23 @@ func TestMarks(t *testing.T) {
 		{"messages", `nap ^overtime ^main "waited 30" "n 30"`, `overtime "waited 30" "n 30"`},
 		{"jumps", "nap ^leaf ^jumps ^main " + leaf, "leaf ^jumps " + leaf},
 	}
-	for _, mode := range []string{"spike --small 0", "spike --only ^$"} {
-		for _, compiler := range shorttest.Rows(1, "clang-22", "gcc") {
-			program := build(t, mode, compiler, "-O2", "-g", timedSources+"marks.c")
-			t.Run(compiler+" "+mode, func(t *testing.T) {
-				for _, test := range tests {
-					want := test.automatic
-					if strings.Contains(mode, "only") {
-						want = test.manual
-					}
-					got := toldOf(t, program, test.scenario)
-					// A clock that is late misses calls, and says so. A host that
-					// stalls makes other calls long: such are spikes indeed.
-					for range 8 {
-						if got == want {
-							break
-						}
-						t.Logf("%s: %s", test.scenario, got)
-						got = toldOf(t, program, test.scenario)
-					}
-					if got != want {
-						t.Errorf("%s: %s, want %s", test.scenario, got, want)
-					}
-				}
-			})
+	for _, test := range tests {
+		want := test.automatic
+		if strings.Contains(mode, "only") {
+			want = test.manual
+		}
+		got := told(test.scenario)
+		// A clock that is late misses calls, and says so. A host that
+		// stalls makes other calls long: such are spikes indeed.
+		for range 8 {
+			if got == want {
+				break
+			}
+			t.Logf("%s: %s", test.scenario, got)
+			got = told(test.scenario)
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", test.scenario, got, want)
 		}
 	}
 }

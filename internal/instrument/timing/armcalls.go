@@ -35,6 +35,12 @@ import (
 // treeExited is the routine for an exit: other machines have that inline.
 const treeExited = "__cairn_tree_exit"
 
+// Routines for mode spike, beside those of the names that other machines have.
+const (
+	spikeEntered = "__cairn_spike_enter"
+	spikeExited  = "__cairn_spike_exit"
+)
+
 // armNamed is the size of what names a function.
 const armNamed = 8
 
@@ -121,6 +127,34 @@ func (m armTiming) treeLeave(t *timer, at, ends int) string {
 	does, goes := t.NewLabel(), t.NewLabel()
 	t.Replace(at, end-at, "\tb"+cond+"\t"+does+"\n\tb\t"+goes+"\n"+does+":\n"+code+"\t"+base+"\t"+string(s.Rest)+"\n"+goes+":\n")
 	return ""
+}
+
+// armSpike plans the code of one body in mode spike. For how long a stack was suspended is not known there.
+func (t *timer) armSpike(b *body) {
+	m, start, id := armTiming{}, t.NewLabel(), t.NewLabel()
+	at := b.frags[0].Probe
+	t.Insert(b.frags[0].Label, start+":\n")
+	t.Insert(at, m.call(t, at, m.named(t, at, id), spikeEntered))
+	for _, a := range t.arrivals(b) {
+		if a.changed {
+			t.Insert(a.at, m.call(t, a.at, "", timedComes))
+		} else {
+			t.Insert(a.at, m.again(t, a, m.call(t, a.at, m.named(t, a.at, id), timedArrived)))
+		}
+	}
+	for at, routine := range departures(b) {
+		if routine == timedDeparts {
+			t.Insert(at, m.call(t, at, "", timedDeparts))
+		}
+	}
+	for k := range b.exits {
+		e := &b.exits[k]
+		in := b.insns[e.insn].at
+		distance, _ := armDistance(e.leave)
+		t.insertExit(in, e, m.call(t, in, "\tmov\tr0, #"+strconv.Itoa(distance)+"\n", spikeExited))
+	}
+	end, _ := t.stubPlace(b.frags[0].End)
+	t.Insert(end, armName(treeStub{start: start, id: id}))
 }
 
 // row is nothing: no code is behind a function, only what names it.

@@ -89,7 +89,7 @@ func (t *timer) stacking() stacking   { return t.on.(stacking) }
 
 // Supports reports whether a timed mode supports a machine.
 func Supports(kind machine.Kind, mode prof.Mode) bool {
-	return timings[kind] != nil && (mode != prof.ModeSpike || kind != machine.Arm)
+	return timings[kind] != nil && mode.Timed()
 }
 
 // timings are the machines that the timed modes support.

@@ -197,6 +197,10 @@ func (t *timer) hide() {
 			"\n\t.hidden\t"+timedLocal+"\n\t.hidden\t"+treeBackAt+"\n\t.hidden\t"+treeSwitched+"\n\t.hidden\t"+treeLeave+"\n"...)
 		return
 	}
+	if t.Unit.Kind == machine.Arm {
+		t.Tail = append(t.Tail, "\t.hidden\t"+spikeEntered+"\n\t.hidden\t"+spikeExited+"\n\t.hidden\t"+timedArrived+"\n\t.hidden\t"+timedComes+"\n\t.hidden\t"+timedDeparts+"\n"...)
+		return
+	}
 	t.Tail = append(t.Tail, "\t.hidden\t"+TimedBase+"\n\t.hidden\t"+timedSlow+"\n"...)
 	if t.arrived {
 		t.Tail = append(t.Tail, "\t.hidden\t"+timedArrived+"\n"...)
@@ -255,12 +259,15 @@ func (t *timer) body(b *body) {
 		t.traceBody(b)
 		return
 	}
-	if t.Opts.Mode == prof.ModeStacks {
+	switch {
+	case t.Opts.Mode == prof.ModeStacks:
 		t.treeBody(b)
 		return
-	}
-	if t.isMachO() {
+	case t.isMachO():
 		t.machOSpike(b)
+		return
+	case t.Unit.Kind == machine.Arm:
+		t.armSpike(b)
 		return
 	}
 	if t.Opts.Flight {

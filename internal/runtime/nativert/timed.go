@@ -39,7 +39,7 @@ func timedMembers(m Machine) []string {
 func armMembers() []string {
 	out := []string{
 		"timed_slow.c", "timed_mark.c", "timed_scope.c", "timed_region.c", "timed_switch.c", "timed_usage.c", "timed_wait.c", "timed_clock.c", "timed_family.c", "timed_signal.c", "timed_tsc.c", "timed_stamp.c",
-		"timed_queue.c", "timed_log.c", "timed_table.c", "timed_file.c", "bus.c", "leader.c", "timed_module.c", "timed_words.c", "timed_channel.c", "timed_control.c", "timed_frame.c", "timed_ask.c", "timed_snapshot.c", "timed_callback.c", "timed_start.c", "timed_preinit.c", Arm.source("tree_enter"), "tree.c", "tree_log.c", "timed_local.c",
+		"timed_queue.c", "timed_log.c", "timed_table.c", "timed_file.c", "bus.c", "leader.c", "timed_module.c", "timed_words.c", "timed_channel.c", "timed_control.c", "timed_frame.c", "timed_ask.c", "timed_snapshot.c", "timed_callback.c", "timed_start.c", "timed_preinit.c", Arm.source("timed_enter"), Arm.source("tree_enter"), "tree.c", "tree_log.c", "timed_local.c",
 		"timed_calls_arm.c", "timed_judge_arm.c",
 	}
 	return append(out, ownMembers(Arm)...)

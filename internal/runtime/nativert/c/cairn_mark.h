@@ -6,7 +6,7 @@
 #ifndef CAIRN_MARK_H
 #define CAIRN_MARK_H
 
-#ifdef _WIN64
+#if defined(_WIN64) || defined(__arm__)
 typedef unsigned long long cairn_u64; /* long has 32 bits there */
 #else
 typedef unsigned long cairn_u64;
@@ -78,7 +78,7 @@ void *cairn_return_at_(void) __asm__("llvm.addressofreturnaddress.p0");
 #endif
 #define CAIRN_CFA_ ((cairn_u64)cairn_return_at_() + 8)
 #else
-#define CAIRN_CFA_ ((cairn_u64)__builtin_dwarf_cfa())
+#define CAIRN_CFA_ ((cairn_u64)(__SIZE_TYPE__)__builtin_dwarf_cfa())
 #endif
 CAIRN_HIDDEN_ void __cairn_scope_begin(struct cairn_scope_ *, cairn_u64 cfa, const char *name);
 CAIRN_HIDDEN_ cairn_u64 __cairn_scope_end(struct cairn_scope_ *);

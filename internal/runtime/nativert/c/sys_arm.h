@@ -4,7 +4,7 @@ enum {
   SYS_exit = 1, SYS_read = 3, SYS_write = 4, SYS_close = 6, SYS_lseek = 19, SYS_getpid = 20, SYS_getppid = 64, SYS_setrlimit = 75,
   SYS_getrusage = 77 /* of words */, SYS_munmap = 91, SYS_fchmod = 94, SYS_setpriority = 97, SYS_clone = 120, SYS_mprotect = 125,
   SYS_sched_setscheduler = 156, SYS_sched_yield = 158, SYS_mremap = 163, SYS_prctl = 172, SYS_rt_sigaction = 174,
-  SYS_rt_sigprocmask = 175, SYS_pread = 180, SYS_pwrite = 181, SYS_getcwd = 183, SYS_getrlimit = 191 /* of words */, SYS_mmap = 192 /* its offset is in pages */,
+  SYS_rt_sigprocmask = 175, SYS_pread = 180, SYS_pwrite = 181, SYS_getcwd = 183, SYS_sigaltstack = 186, SYS_getrlimit = 191 /* of words */, SYS_mmap = 192 /* its offset is in pages */,
   SYS_ftruncate = 194, SYS_fstat = 197 /* all of 64 bits */, SYS_getuid = 199, SYS_getgid = 200, SYS_geteuid = 201, SYS_getegid = 202,
   SYS_getdents64 = 217, SYS_mincore = 219, SYS_madvise = 220, SYS_fcntl = 221, SYS_gettid = 224, SYS_futex = 240,
   SYS_exit_group = 248, SYS_timer_create = 257, SYS_timer_settime = 258, SYS_timer_delete = 261,

@@ -101,12 +101,14 @@
         .cfi_restore lr
         .endm
 
-/* FORWARD defines a routine that calls a function of C with r0 and the stack pointer in the program. */
+/* FORWARD defines a routine that calls a function of C with r0, the stack pointer in the program, and the return address, which is in
+ * the function. */
         .macro  FORWARD name, to
         .hidden \to
         BEGIN   \name
         SAVE    9f
         add     r1, sp, #SAVED + STUB
+        mov     r2, lr
         C_CALL  \to, r4
 9:      RETURN
         END     \name

@@ -332,6 +332,7 @@ HIDDEN void __cairn_resumed(u64 sp);
 HIDDEN void __cairn_stack_left(u64 sp);
 HIDDEN void __cairn_stack_goes_on(u64 sp);
 HIDDEN void __cairn_suspended(struct process *p, struct thread *t, u64 sp, u64 t0, u64 t1, u64 e, u64 *lo, u64 *hi);
+HIDDEN int __cairn_on_signal_stack(u64 sp); /* on Armv7 */
 HIDDEN int __cairn_has_unwinder(void);
 HIDDEN void __cairn_keep_vectors(struct process *p, u8 *area);
 HIDDEN void __cairn_restore_vectors(struct process *p, u8 *area);

@@ -33,7 +33,7 @@ void *__cairn_spike_thread(void *none) {
   struct process *p = __cairn_state;
   struct spikes *s = load(&p->spikes);
   struct spike one;
-  u64 signals = ~(3ul << 31 | 1ul << 6); /* all but two that the C library needs, and SIGBUS */
+  u64 signals = ~(3ull << 31 | 1ull << 6); /* all but two that the C library needs, and SIGBUS */
   sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &signals, 0, 8);
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-spikes");
   __cairn_thread_active(0);

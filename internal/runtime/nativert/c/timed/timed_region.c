@@ -156,6 +156,9 @@ u64 __cairn_stack_key(struct process *p, struct thread *t, u64 sp) {
 u32 __cairn_region(struct process *p, struct thread *t, u64 sp) {
   struct outermost o;
   if (is_own(p, t, sp)) return 0;
+#if __arm__ /* without an unwinder */
+  return __cairn_on_signal_stack(sp) ? 0 : LOG_STACK_UNKNOWN;
+#endif
   struct region *r = other_stack(p, t, sp);
   if (!r) return LOG_STACK_UNKNOWN;
   if (!r->handlers) return r->number;

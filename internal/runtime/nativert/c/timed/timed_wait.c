@@ -60,14 +60,14 @@ enum { FIRST_EPHEMERAL = 32768, LAST_EPHEMERAL = 60999 }; /* ports that Linux gi
 /* calls finds the table of the numbers that /proc shows: an emulator makes the calls of the machine that it
  * runs on. The file of a thread that reads its own has the number of that very call. */
 u32 __cairn_calls(struct process *p) {
-  enum { READ_X86_64 = 0, READ_GENERIC = 63 };
+  enum { READ_X86_64 = 0, READ_ARM = 3, READ_GENERIC = 63 };
   u32 table = load(&p->calls);
   if (table) return table;
   char path[64], b[32];
   put(put_task(path, (i32)sys0(SYS_gettid)), "/syscall");
   int known = read_file(path, b, sizeof b) > 0 && *b >= '0' && *b <= '9';
   u64 n = number_of(b);
-  table = !known ? LOG_CALLS_UNKNOWN : n == READ_X86_64 ? LOG_CALLS_X86_64 : n == READ_GENERIC ? LOG_CALLS_GENERIC : LOG_CALLS_UNKNOWN;
+  table = !known ? LOG_CALLS_UNKNOWN : n == READ_X86_64 ? LOG_CALLS_X86_64 : n == READ_GENERIC ? LOG_CALLS_GENERIC : n == READ_ARM ? LOG_CALLS_ARM : LOG_CALLS_UNKNOWN;
   store(&p->calls, table);
   return table;
 }
@@ -99,10 +99,23 @@ static u32 kind_of_generic(i64 call) {
   return ANOTHER;
 }
 
+static u32 kind_of_arm(i64 call) {
+  switch (call) {
+  case 168: case 336: case 414: return POLL;
+  case 142: case 335: case 413: return SELECT;
+  case 252: case 346: case 441: return EPOLL;
+  case 240: case 422: return FUTEX;
+  case 3: case 145: case 4: case 146: return ONE_FILE;
+  case 285: case 366: case 283: case 292: case 297: case 290: case 296: return ONE_FILE;
+  }
+  return ANOTHER;
+}
+
 static u32 kind_of_call(struct process *p, i64 call) {
   switch (__cairn_calls(p)) {
   case LOG_CALLS_X86_64: return kind_of_x86_64(call);
   case LOG_CALLS_GENERIC: return kind_of_generic(call);
+  case LOG_CALLS_ARM: return kind_of_arm(call);
   }
   return ANOTHER;
 }
@@ -300,7 +313,7 @@ static int follows_call(struct process *p, u64 pc) {
 /* stack_of looks for return addresses on the stack, except for those in the module that made the
  * system call: that is the C library. */
 static void stack_of(struct process *p, struct wait *w, const u64 *arg) {
-  if (__cairn_calls(p) != OWN_CALLS) return; /* the stack is that of an emulator */
+  if (sizeof(uword) < 8 || __cairn_calls(p) != OWN_CALLS) return; /* words of Armv7 are not told apart; the stack is that of an emulator */
   u64 words[PART / 8], sp = arg[STACK_POINTER - 1] & ~7ul;
   const struct module *own = __cairn_module_of(p, arg[PROGRAM_COUNTER - 1]);
   for (u64 at = 0; at < DEPTH; at += PART) {
@@ -367,6 +380,7 @@ void __cairn_wait_look(struct process *p, i32 tid, struct wait *w) {
   w->holder = 0;
   w->readers = w->shared = 0;
   w->peer[0] = 0;
+  if (sizeof(uword) < 8 && __cairn_calls(p) != OWN_CALLS) return; /* the addresses are those of an emulator, too */
   if (arguments(tid, arg) != w->call) return;
   files_of(p, w, arg);
   stack_of(p, w, arg);

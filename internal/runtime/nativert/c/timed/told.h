@@ -6,7 +6,7 @@ enum { SPIKES = 64, STACK = 32, TEXT = 1024, DELAY = 20 * MS };
 struct spike {
   u64 number, lo, hi, threshold, end, frame;
   i32 tid, depth;
-  u64 stack[STACK];
+  __UINTPTR_TYPE__ stack[STACK];
   char thread[64], text[TEXT];
 };
 
