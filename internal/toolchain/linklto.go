@@ -222,7 +222,7 @@ func (l *ltoLinker) bitcodeRecord(ctx context.Context, line *driver.LinkerLine, 
 
 // takesAll reports whether a link takes all members of some archives.
 func takesAll(line *driver.LinkerLine) bool {
-	return line.Has("whole-archive", "all_load", "ObjC") || slices.ContainsFunc(line.Words, func(w driver.LinkerWord) bool { return w.Load == "-force_load" })
+	return line.Has("whole-archive", "all_load", "ObjC", "wholearchive") || slices.ContainsFunc(line.Words, func(w driver.LinkerWord) bool { return w.Load == "-force_load" || w.Load == "/wholearchive:" })
 }
 
 // recordLike returns an object with a record, for the machine of those in an archive.

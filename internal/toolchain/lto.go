@@ -160,7 +160,9 @@ func (l *ltoLinker) parse(args []string) driver.LinkerLine {
 	case l.opts.Object == asm.MachO:
 		return driver.ParseLD64(args, ReadResponse)
 	case l.opts.MSVC:
-		return driver.ParseMSVCLinker(args, ReadResponse)
+		line := driver.ParseMSVCLinker(args, ReadResponse)
+		line.LibDirs = os.Getenv("LIB")
+		return line
 	}
 	line := driver.ParseLinker(args, ReadResponse)
 	if l.opts.Object == asm.COFF {

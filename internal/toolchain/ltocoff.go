@@ -2,6 +2,7 @@ package toolchain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -62,4 +63,36 @@ func (m *mergedLink) nativeCOFF(word int, w *driver.LinkerWord, input *ltoInput)
 		return words, err
 	}
 	return append(append([]string{"/start-lib"}, words...), "/end-lib"), nil
+}
+
+// relinkMSVC completes the arguments of the second step of lld-link.
+func (m *mergedLink) relinkMSVC(args []string) ([]string, error) {
+	if m.line.Has("def") && m.line.Value("out") == "" {
+		return nil, errors.New("ld: the file of /def may name the output: name it by /out")
+	}
+	return append(args, "/lldltocache:"+m.unseen(), "/out:"+m.output), nil
+}
+
+// unseen is where the second step of lld-link stores code that it makes of thin modules: those of libraries that objects name.
+func (m *mergedLink) unseen() string { return filepath.Join(m.tmp, "unseen") }
+
+// reportUnseen logs that such code has no probes.
+func (m *mergedLink) reportUnseen() error {
+	if found, err := filepath.Glob(filepath.Join(m.unseen(), "llvmcache-*")); err != nil || len(found) == 0 {
+		return err
+	}
+	return logUntouched(m.output, "an object names a library of bitcode (/defaultlib), and the link does not: its code has no probes", "")
+}
+
+// removeUnseen removes what the first step of lld-link wrote of such modules.
+func (m *mergedLink) removeUnseen() {
+	if !m.line.MSVC {
+		return
+	}
+	for _, dir := range m.line.Dirs() {
+		paths, _ := filepath.Glob(filepath.Join(dir, filepath.Base(m.tmp)+".lto.*.s"))
+		for _, path := range paths {
+			os.Remove(path)
+		}
+	}
 }

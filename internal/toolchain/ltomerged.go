@@ -37,7 +37,7 @@ func (l *ltoLinker) linkMerged(ctx context.Context, line *driver.LinkerLine, in 
 		return m.plainly(ctx, messages, err)
 	}
 	m.say(messages)
-	return nil
+	return m.reportUnseen()
 }
 
 // run does both steps, and returns the messages of the last.
@@ -207,6 +207,7 @@ func (m *mergedLink) removeTexts() {
 	for _, path := range m.texts {
 		os.Remove(path)
 	}
+	m.removeUnseen()
 }
 
 // objects makes objects of the texts.
@@ -303,7 +304,7 @@ func (m *mergedLink) relink(objects []string) ([]string, error) {
 	case m.line.Apple:
 		return args, m.keepObjects(args, objects)
 	case m.line.MSVC:
-		return append(args, "/out:"+m.output), nil
+		return m.relinkMSVC(args)
 	case m.opts.Object == asm.COFF:
 		return args, nil
 	}

@@ -94,6 +94,7 @@ func TestParseMSVCLinker(t *testing.T) {
 	t.Parallel()
 	read := func(name string) (string, error) { return `"c d.obj" /DLL`, nil }
 	l := ParseMSVCLinker(strings.Fields("/nologo a @rsp -defaultlib:libcmt /WholeArchive:out/all.lib /libpath:/usr/lib /opt:ref,icf"), read)
+	l.LibDirs = "/sdk/lib;/sdk/um;"
 	var inputs, options []string
 	for _, w := range l.Words {
 		if w.Input() {
@@ -111,7 +112,28 @@ func TestParseMSVCLinker(t *testing.T) {
 	if got := l.Output(); got != "a.dll" {
 		t.Errorf("output %q", got)
 	}
-	if got := strings.Join(l.Dirs(), ","); got != ",/usr/lib" {
+	if got := strings.Join(l.Dirs(), ","); got != ",/usr/lib,/sdk/lib,/sdk/um" {
 		t.Errorf("directories %q", got)
+	}
+}
+
+// TestParseMSVCPaths reads inputs that look as options do, those that are linked if they are needed, and what names an output.
+func TestParseMSVCPaths(t *testing.T) {
+	t.Parallel()
+	l := ParseMSVCLinker(strings.Fields("/WHOLEARCHIVE:lib/all /src/a:b/c.obj /d.obj /start-lib e.obj /end-lib f.obj /driver"), nil)
+	var inputs []string
+	for _, w := range l.Words {
+		if w.Input() {
+			inputs = append(inputs, strings.Join(w.LibraryNames(), "|"))
+			if got := w.Lazy; got != (w.Value == "e.obj") {
+				t.Errorf("%s is lazy: %v", w.Value, got)
+			}
+		}
+	}
+	if got, want := strings.Join(inputs, " "), "lib/all|lib/all.obj /src/a:b/c.obj /d.obj e.obj f.obj"; got != want {
+		t.Errorf("inputs %q, want %q", got, want)
+	}
+	if got := l.Output(); got != "all.sys" {
+		t.Errorf("output %q", got)
 	}
 }

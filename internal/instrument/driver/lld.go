@@ -12,6 +12,8 @@ type LinkerLine struct {
 	Words []LinkerWord
 	Apple bool // of Mach-O files
 	MSVC  bool // lld-link
+	// LibDirs is LIB of the environment, where lld-link looks for inputs as well: directories with ; between them.
+	LibDirs string
 }
 
 // LinkerWord is an input or an option, with its value.

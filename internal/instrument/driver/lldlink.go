@@ -21,7 +21,7 @@ func ParseLLDLink(args []string, read ReadFunc) (l LLDLink) {
 	for i := range line.Words {
 		switch w := &line.Words[i]; w.Option {
 		case "":
-			if w.Load == "" {
+			if w.Load != "/defaultlib:" {
 				l.Inputs = append(l.Inputs, w.Value)
 			}
 		case "debug":
@@ -46,6 +46,15 @@ func (l *LLDLink) Options(timed bool) []string { return msvcOptions(l.bare, time
 func ParseMSVCLinker(args []string, read ReadFunc) LinkerLine {
 	l := LinkerLine{MSVC: true}
 	l.parseMSVC(args, read, 0)
+	lazy := false
+	for i := range l.Words {
+		switch w := &l.Words[i]; {
+		case w.Input():
+			w.Lazy = lazy
+		case w.Option == "start-lib", w.Option == "end-lib":
+			lazy = w.Option == "start-lib"
+		}
+	}
 	return l
 }
 
@@ -62,9 +71,9 @@ func (l *LinkerLine) parseMSVC(args []string, read ReadFunc, depth int) {
 		}
 		w := LinkerWord{Args: []string{arg}, Value: arg, Lib: true}
 		rest := strings.TrimLeft(arg, "-/")
-		name, value, joined := strings.Cut(rest, ":")
+		name, value, _ := strings.Cut(rest, ":")
 		switch name = strings.ToLower(name); {
-		case rest == arg, arg[0] == '/' && strings.Contains(rest, "/") && !joined: // a path, not an option
+		case rest == arg, arg[0] == '/' && strings.ContainsAny(name, "/."): // a path, not an option
 		case (name == "defaultlib" || name == "wholearchive") && value != "":
 			w.Value, w.Load = value, "/"+name+":"
 		default:
@@ -82,7 +91,7 @@ func msvcNames(w *LinkerWord) []string {
 	switch {
 	case path.Ext(w.Value) != "":
 		return []string{w.Value}
-	case w.Load != "":
+	case w.Load == "/defaultlib:":
 		return []string{w.Value + ".lib"}
 	}
 	return []string{w.Value, w.Value + ".obj"}
@@ -96,7 +105,10 @@ func (l *LinkerLine) msvcDirs() []string {
 			dirs = append(dirs, l.Words[i].Value)
 		}
 	}
-	return dirs
+	if l.Has("lldignoreenv") {
+		return dirs
+	}
+	return append(dirs, strings.FieldsFunc(l.LibDirs, func(r rune) bool { return r == ';' })...)
 }
 
 // msvcOutput returns the name of the file that lld-link writes: that of its first input where none is given.
@@ -104,13 +116,15 @@ func (l *LinkerLine) msvcOutput() string {
 	if out := l.Value("out"); out != "" {
 		return out
 	}
-	first := slices.IndexFunc(l.Words, func(w LinkerWord) bool { return w.Input() && w.Load == "" })
+	first := slices.IndexFunc(l.Words, func(w LinkerWord) bool { return w.Input() && w.Load != "/defaultlib:" })
 	if first < 0 {
 		return ""
 	}
 	name, ext := path.Base(l.Words[first].Value), ".exe"
 	if l.Has("dll") {
 		ext = ".dll"
+	} else if l.Has("driver") {
+		ext = ".sys"
 	}
 	return strings.TrimSuffix(name, path.Ext(name)) + ext
 }
