@@ -1,8 +1,10 @@
 package toolchain
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"unicode/utf16"
 
 	"github.com/spf13/pflag"
 
@@ -424,7 +427,7 @@ func absolute(sources []string) []string {
 // maxResponse bounds a response file.
 const maxResponse = 64 << 20
 
-// ReadResponse reads a response file of a command line (@file).
+// ReadResponse reads a response file of a command line (@file), in UTF-8 or, as Microsoft's tools write it, in UTF-16 with a mark.
 func ReadResponse(name string) (string, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -434,5 +437,15 @@ func ReadResponse(name string) (string, error) {
 		return "", fmt.Errorf("%s: the response file is too large: %d bytes", name, info.Size())
 	}
 	text, err := os.ReadFile(name)
+	switch {
+	case bytes.HasPrefix(text, []byte("\xff\xfe")):
+		units := make([]uint16, len(text)/2-1)
+		for i := range units {
+			units[i] = binary.LittleEndian.Uint16(text[2*i+2:])
+		}
+		return string(utf16.Decode(units)), err
+	case bytes.HasPrefix(text, []byte("\xef\xbb\xbf")):
+		text = text[3:]
+	}
 	return string(text), err
 }

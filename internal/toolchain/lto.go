@@ -317,7 +317,7 @@ func (l *ltoLinker) runLong(ctx context.Context, args, env []string) error {
 	}
 	defer verb.Temporary.Add(tmp)()
 	defer os.RemoveAll(tmp)
-	if args, err = inFile(args, tmp); err != nil {
+	if args, err = inFile(args, tmp, false); err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, l.real, args...)

@@ -1,6 +1,11 @@
 package toolchain
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
 
 // TestSourceNames checks functions of merged modules, which the linker may have numbered.
 func TestSourceNames(t *testing.T) {
@@ -38,6 +43,33 @@ func TestWithoutUnique(t *testing.T) {
 	} {
 		if got := string(withoutUnique([]byte(in))); got != want {
 			t.Errorf("%q becomes %q", in, got)
+		}
+	}
+}
+
+// TestResponse writes arguments as lld-link and lld for ELF read them, and reads files in the encodings of Microsoft's tools.
+func TestResponse(t *testing.T) {
+	t.Parallel()
+	args := []string{`/pdbaltpath:c:\a b\c.pdb`, `/libpath:d\`, `/x:\"y`}
+	for msvc, want := range map[bool]string{
+		true:  `"/pdbaltpath:c:\a b\c.pdb"` + "\n" + `"/libpath:d\\"` + "\n" + `"/x:\\\"y"` + "\n",
+		false: `"/pdbaltpath:c:\\a b\\c.pdb"` + "\n" + `"/libpath:d\\"` + "\n" + `"/x:\\\"y"` + "\n",
+	} {
+		named, err := inFile(args, t.TempDir(), msvc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ReadResponse(strings.TrimPrefix(named[0], "@")); err != nil || got != want {
+			t.Errorf("msvc %v: %q, want %q: %v", msvc, got, want, err)
+		}
+	}
+	for text, want := range map[string]string{"\xff\xfea\x00\xe9\x00 \x00": "aé ", "\xff\xfea": "", "\xff\xfe": "", "\xef\xbb\xbfa": "a", "": ""} {
+		path := filepath.Join(t.TempDir(), "rsp")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ReadResponse(path); err != nil || got != want {
+			t.Errorf("%q is read as %q, want %q: %v", text, got, want, err)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/layout/linkorder"
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 )
 
 // envLTOLink is set for lld's distributor: the number of the link.
@@ -107,12 +108,24 @@ func isLong(args []string) bool {
 	return size > maxCommandLine
 }
 
-// inFile writes arguments to a response file in a directory and returns what names it.
-func inFile(args []string, dir string) ([]string, error) {
-	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+// Backslashes that are doubled in a quoted argument of Microsoft's tools.
+var (
+	beforeQuote = lazyregexp.New(`(\\*)"`)
+	beforeEnd   = lazyregexp.New(`(\\+)$`)
+)
+
+// inFile writes arguments to a response file in a directory and returns what names it. In those of Microsoft's tools (msvc), a
+// backslash is one but before a quote.
+func inFile(args []string, dir string, msvc bool) ([]string, error) {
+	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace
+	if msvc {
+		quote = func(a string) string {
+			return beforeEnd().ReplaceAllString(beforeQuote().ReplaceAllString(a, `$1$1\"`), "$1$1")
+		}
+	}
 	var text strings.Builder
 	for _, a := range args {
-		fmt.Fprintf(&text, "\"%s\"\n", quote.Replace(a))
+		fmt.Fprintf(&text, "\"%s\"\n", quote(a))
 	}
 	f, err := os.CreateTemp(dir, "args-")
 	if err != nil {

@@ -60,7 +60,7 @@ func (m *mergedLink) run(ctx context.Context, clang string) (messages string, er
 func (m *mergedLink) start(ctx context.Context, args []string, out io.Writer) (string, error) {
 	if isLong(args) {
 		var err error
-		if args, err = inFile(args, m.tmp); err != nil {
+		if args, err = inFile(args, m.tmp, m.line.MSVC); err != nil {
 			return "", err
 		}
 	}
