@@ -57,6 +57,9 @@ func TestMachOSpikeLife(t *testing.T) {
 				}
 				row := " > outer timed > middle timed > stall timed, middle ended, outer ended"
 				rows := slices.Repeat([]string{row}, c.logs)
+				if c.end == "child" { // one before it is made
+					rows = append(rows, row)
+				}
 				if c.settings != "" {
 					rows = nil
 				}
@@ -77,6 +80,10 @@ func TestMachOSpikeLife(t *testing.T) {
 					found := spikeRows(t, logs, program)
 					if ms > 1000 || firstMissing(found, rows) == "" {
 						checkRows(t, c.end, found, rows)
+						text := output(t, command(t, cairn, "spikes", "--jsonl", "--top", "0", logs, program))
+						if n := strings.Count(text, `"thread":"late"`); n != strings.Count(text, `"tid":`) {
+							t.Errorf("%s: %d spikes have the name of their thread in\n%s", c.end, n, text)
+						}
 						if rows == nil && len(found) > 0 {
 							t.Errorf("%s: %v, want none", c.settings, found)
 						}

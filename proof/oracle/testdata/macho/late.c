@@ -1,5 +1,6 @@
 /* Has calls that take long, as long as its second argument says in ms, and ends as its first one says. */
 extern int fork(void), waitpid(int, int *, int), raise(int), strcmp(const char *, const char *), atoi(const char *), nanosleep(const long *, long *);
+extern int pthread_setname_np(const char *);
 extern void exit(int), _exit(int);
 enum { SIGKILL = 9 };
 
@@ -23,6 +24,8 @@ OWN void outer(int ms) {
 int main(int argc, char **argv) {
   int status, ms = atoi(argv[2]), child = !strcmp(argv[1], "child");
   quick(1);
+  pthread_setname_np("late");
+  if (child) outer(ms);
   if (child && !fork()) {
     quick(2);
     outer(ms);

@@ -196,7 +196,7 @@ static void fork_mode(struct process *p) {
   struct thread *t = (struct thread *)own_slot(8 * p->key);
   u64 tid = 0;
   pthread_threadid_np(0, &tid);
-  if (t) t->tid = (u32)tid, t->calls = t->opened = t->raised.n = 0;
+  if (t) t->tid = (u32)tid, t->named = 0, t->calls = t->opened = t->raised.n = 0;
   p->episodes = p->borderline = p->slow = p->dropped = p->left_out = p->late = p->blind = 0;
   p->ended = 0;
   store(word(p, LOW), (u32)-1);
