@@ -133,6 +133,11 @@ func TestParseMSVCPaths(t *testing.T) {
 	if got, want := strings.Join(inputs, " "), "lib/all|lib/all.obj /src/a:b/c.obj /d.obj e.obj f.obj"; got != want {
 		t.Errorf("inputs %q, want %q", got, want)
 	}
+	for machine, other := range map[string]bool{"x64": false, "AMD64": false, "arm64": true} {
+		if got := ParseLLDLink([]string{"a.obj", "/machine:" + machine}, nil).Other; got != other {
+			t.Errorf("/machine:%s is left alone: %v", machine, got)
+		}
+	}
 	if got := l.Output(); got != "all.sys" {
 		t.Errorf("output %q", got)
 	}

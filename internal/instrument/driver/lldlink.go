@@ -29,7 +29,7 @@ func ParseLLDLink(args []string, read ReadFunc) (l LLDLink) {
 		case "nodefaultlib":
 			l.bare = l.bare || w.Value == ""
 		case "machine":
-			l.Other = l.Other || !strings.EqualFold(w.Value, "x64")
+			l.Other = l.Other || !strings.EqualFold(w.Value, "x64") && !strings.EqualFold(w.Value, "amd64")
 		case "lib", "help", "?", "version":
 			l.Other = true
 		}
