@@ -34,7 +34,7 @@ type Function struct {
 	Addr     uint64
 	Size     uint64 // bytes
 	Resolver bool   // the loader calls it to choose another one
-	// Unwind is, in a program for Windows, the head of its unwind information, with all codes.
+	// Unwind is, in a program for Windows, the head of its unwind information, with all codes; nil: its form is unknown.
 	Unwind []byte
 }
 
@@ -68,6 +68,7 @@ const (
 	Quick     Reason = "small and without a loop, see --small"
 
 	NoFrame    Reason = "no unwind information: may not be a function"
+	Unwinds    Reason = "unwind information of an unknown form"
 	Unknown    Reason = "nothing refers to it: may be a part of a function"
 	NotCalled  Reason = "part of a function, or where a program or thread starts"
 	Resolves   Reason = "an ifunc resolver, which the loader calls"
@@ -183,6 +184,8 @@ func (s *scan) refusal(f *function, o Options) Reason {
 		return special(f.Name)
 	case !ok:
 		return NoFrame
+	case f.Addr != s.module.Entry && s.module.Referenced && f.Unwind == nil: // that of its copy could not be made
+		return Unwinds
 	case f.intimate:
 		return Intimate
 	case !frame.Called || f.Addr == s.module.Entry || f.jumpedTo:
