@@ -169,3 +169,37 @@ func TestArmMarks(t *testing.T) {
 		})
 	}
 }
+
+// armCircle has two stacks, of which a switch is known by the name of swapcontext and another is hidden by a pointer. Then the call of
+// the coroutine and one of the program are both around the other, and a longjmp comes from there.
+const armCircle = `#define _GNU_SOURCE
+#include <ucontext.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#define N __attribute__((noinline))
+static ucontext_t outer, inner, coroutine;
+static char stack[1 << 16];
+static jmp_buf env;
+static volatile int v;
+static int (*volatile hidden)(ucontext_t *, const ucontext_t *) = swapcontext;
+N void body(void) { swapcontext(&coroutine, &inner); hidden(&coroutine, &outer); abort(); }
+N void leaves(void) { v++; longjmp(env, 1); }
+N void calls(int first) { volatile char room[64]; room[0] = 0; if (first) swapcontext(&inner, &coroutine); else leaves(); v += room[0] + 1; }
+N void again(void) { calls(1); hidden(&outer, &coroutine); calls(0); v++; }
+int main(void)
+{
+	getcontext(&coroutine);
+	coroutine.uc_stack.ss_sp = stack, coroutine.uc_stack.ss_size = sizeof stack;
+	makecontext(&coroutine, body, 0);
+	if (!setjmp(env)) again();
+}
+`
+
+// TestArmCircle checks that a program whose calls are around each other ends.
+func TestArmCircle(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "circle.c")
+	writeTestFile(t, file, armCircle)
+	program := build(t, "spike --small 0", "arm-linux-gnueabihf-gcc", "-O2", "-w", "-fno-optimize-sibling-calls", file)
+	armSpikes(t, "threshold=100ms", program)
+}

@@ -138,11 +138,16 @@ static void leave_to(struct process *p, u32 end) {
   }
 }
 
-/* arrive is called where control is back in a call of the function that code names. */
+/* arrive is called where control is back in a call of the function that code names. Calls of stacks between which switches were
+ * not seen may be around each other: a circle comes back to the call that was passed at the last power of two. */
 HIDDEN void __cairn_arrive(u32 code, u32 sp) {
   struct process *p = active();
-  u32 at = p ? own_local()->innermost : 0;
-  while (at && !(call_at(at)->function == code && at > sp)) at = above(at);
+  u32 at = p ? own_local()->innermost : 0, passed = 0;
+  for (u32 n = 1; at && !(call_at(at)->function == code && at > sp); n++) {
+    if (!(n & (n - 1))) passed = at;
+    at = above(at);
+    if (at == passed) return;
+  }
   if (at) leave_to(p, at);
 }
 
