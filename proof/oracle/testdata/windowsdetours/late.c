@@ -10,9 +10,10 @@ NI int leaf(int n) {
   return s;
 }
 NI int twice(int n) { return leaf(n) + leaf(n + 1); }
-NI DWORD WINAPI worker(void *wrong) {
+NI DWORD WINAPI worker(void *wrong) { /* has the lock of the heap most of the time */
+  enum { SIZE = 40000 };
   int want = twice(20);
-  while (!stop) *(LONG *)wrong += twice(20) != want;
+  for (void *heap = GetProcessHeap(); !stop; *(LONG *)wrong += twice(20) != want) HeapFree(heap, 0, HeapAlloc(heap, 0, SIZE));
   return 0;
 }
 static void *fibers[64], *home;

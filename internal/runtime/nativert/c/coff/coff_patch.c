@@ -26,6 +26,9 @@ IMPORT(void *, CreateToolhelp32Snapshot, u32, u32);
 IMPORT(i32, Thread32First, void *, void *);
 IMPORT(i32, Thread32Next, void *, void *);
 IMPORT(i32, SetThreadContext, void *, const struct context *);
+IMPORT(void *, GetProcessHeap, void);
+IMPORT(i32, HeapLock, void *);
+IMPORT(i32, HeapUnlock, void *);
 
 enum { JUMP = 5, PAGE_RX = 0x20, MAP_READ = 4 };
 
@@ -76,7 +79,7 @@ static const u16 *map_plan(const u16 *path) {
   CloseHandle(f);
   if (!plan || size < sizeof *plan || !same_bytes(plan->magic, "cairndpe", 8) || plan->version != 1) return u"the plan cannot be read";
   u64 need = sizeof *plan + plan->sites * (u64)sizeof *sites + plan->fixups * (u64)sizeof *fixups + plan->blob;
-  if (size < need || !plan->sites || plan->id_len > sizeof plan->id || plan->table + plan->functions * 12ull > plan->blob) return u"the plan is truncated";
+  if (size < need || !plan->sites || plan->blob < 8 || plan->id_len > sizeof plan->id || plan->table + plan->functions * 12ull > plan->blob) return u"the plan is truncated";
   sites = (const struct site *)(plan + 1);
   fixups = (const struct fixup *)(sites + plan->sites);
   return 0;
@@ -164,13 +167,15 @@ static void leave_site(void *thread) {
   SetThreadContext(thread, &c);
 }
 
-/* suspend_others suspends all other threads, until a list has no more of them. */
+/* suspend_others suspends all other threads, until a list has no more of them. To make a list needs the heap in Wine, so no suspended
+ * thread may have its lock. */
 static void suspend_others(void) {
   enum { THREADS = 4, ACCESS = 2 | 8 | 16 /* suspend, get and set the context */ };
   static u32 known[OTHERS];
   struct {
     u32 size, usage, tid, pid, priority[2], flags;
   } x;
+  HeapLock(GetProcessHeap());
   for (int more = 1; more;) {
     void *list = CreateToolhelp32Snapshot(THREADS, 0);
     more = 0;
@@ -196,6 +201,7 @@ static void resume_others(void) {
     ResumeThread(h);
     CloseHandle(h);
   }
+  HeapUnlock(GetProcessHeap());
 }
 
 /* write_jumps writes the jumps whose bytes are in one piece of memory, and returns the index of the next site. */

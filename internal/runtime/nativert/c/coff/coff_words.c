@@ -50,7 +50,11 @@ static int set(struct process *p, const u16 *s) {
 }
 #else
 static const u16 variable[] = u"CAIRN_SPIKE";
+#if CAIRN_MODE != LOG_MODE_SPIKE
+static const u16 ignored[] = u" is not understood; ignored (period=1ms,off)\n";
+#else
 static const u16 ignored[] = u" is not understood; ignored (threshold=10ms,period=1ms,rate=100,budget=16.7ms,flight=8MB,channels=a+b,control,off)\n";
+#endif
 
 /* number_at parses a number that ends a word; -1 if it is invalid. */
 static i64 number_at(const u16 *s) {
