@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -127,7 +128,7 @@ func (x *reader) each(k int, name string, yield func(*sample.NamedStack, error) 
 	typ := x.p.SampleType[k]
 	moments := slices.IndexFunc(x.p.SampleType, func(t *pprof.ValueType) bool { return t.Unit == "count" && t.Type == "samples" })
 	s := sample.NamedStack{PID: sample.UnknownPID, TID: sample.UnknownPID, Event: typ.Type, Unit: unit(typ)}
-	negative := uint64(0)
+	negative, large := uint64(0), uint64(0)
 	for _, one := range x.p.Sample {
 		switch v := one.Value[k]; {
 		case v < 0:
@@ -139,6 +140,10 @@ func (x *reader) each(k int, name string, yield func(*sample.NamedStack, error) 
 			s.Value = uint64(v)
 		}
 		if s.Unit == sample.Nanoseconds {
+			if s.Value > math.MaxInt64/factor(typ.Unit) {
+				large++
+				continue
+			}
 			s.Value *= factor(typ.Unit)
 		}
 		s.Moments = 0
@@ -153,6 +158,12 @@ func (x *reader) each(k int, name string, yield func(*sample.NamedStack, error) 
 			}
 		}
 		if !yield(&s, nil) {
+			return false
+		}
+	}
+	if large > 0 {
+		d := sample.Damage{What: "a value of " + typ.Type + " is more than 292 years: its stack was skipped", Count: large, File: name}
+		if !yield(nil, &d) {
 			return false
 		}
 	}
