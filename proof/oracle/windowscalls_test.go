@@ -23,6 +23,7 @@ func TestWindowsCalls(t *testing.T) {
 	w := newWindows(t)
 	w.env = append(w.env, "CAIRN_TRACE=file")
 	t.Run("depth", func(t *testing.T) { w.calls(t, "trace", 10, "--depth", "3") })
+	t.Run("words", w.words)
 	t.Run("depth-fibers", func(t *testing.T) { w.fibers(t, "trace", "--depth", "3") })
 	for _, mode := range []string{"stacks", "trace"} {
 		t.Run("calls-"+mode, func(t *testing.T) { w.calls(t, mode, 100) })
@@ -232,5 +233,26 @@ func (w *windows) pluginCalls(t *testing.T, mode string) {
 			return maps.Equal(got, want)
 		})
 		compareRows(t, fmt.Sprintf("plugins of a program without probes: %v", plain), got, want)
+	}
+}
+
+// words looks at what a program of mode stacks says of words of mode spike, and of too many.
+func (w *windows) words(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "ends.exe")
+	output(t, command(t, cairn, "cc", "--strict", "--mode", "stacks", mingw+"gcc", "-O1", "-o", program, filepath.Join("testdata", "windows", "ends.c")))
+	for words, want := range map[string]string{
+		"flight=8MB":              "cairn: CAIRN_SPIKE: flight=8MB is not understood; ignored (period=1ms,off)\n",
+		strings.Repeat("x", 2048): "cairn: CAIRN_SPIKE has 2048 characters or more; ignored\n",
+		strings.Repeat(",", 2047): "",
+	} {
+		var problems strings.Builder
+		cmd := w.command(t, t.TempDir(), program, "exit", "")
+		cmd.Env = append(cmd.Env, "CAIRN_SPIKE="+words)
+		cmd.Stderr = &problems
+		cmd.Run()
+		_, got, _ := strings.Cut("\n"+strings.ReplaceAll(problems.String(), "\r\n", "\n"), "\ncairn: ")
+		if got != strings.TrimPrefix(want, "cairn: ") {
+			t.Errorf("%d characters: %q, want %q", len(words), problems.String(), want)
+		}
 	}
 }

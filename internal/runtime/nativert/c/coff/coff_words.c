@@ -141,7 +141,12 @@ static void read_environment(struct process *p) {
   u32 n = (u32)MultiByteToWideChar(UTF8, 0, CAIRN_DEFAULTS, -1, value, 2048);
   if (n) set_all(p, value);
   n = GetEnvironmentVariableW(variable, value, 2048);
-  if (n && n < 2048) set_all(p, value);
+  if (n >= 2048) {
+    u16 *q = put(put(put(value, u"cairn: "), variable), u" has 2048 characters or more; ignored\n");
+    print(value, (u32)(q - value));
+  } else if (n) {
+    set_all(p, value);
+  }
   n = GetEnvironmentVariableW(u"CAIRN_DIR", value, 2048);
   if (!n) n = (u32)MultiByteToWideChar(UTF8, 0, CAIRN_DEFAULT_DIR, -1, value, 2048) - 1;
   if (!n) return;
