@@ -174,13 +174,18 @@ func (d *detours) program(t *testing.T) {
 		{"clang++-22", "--target=x86_64-w64-windows-gnu", "-fuse-ld=lld", "-O2", "-static", "-pthread", "-g"},
 	} {
 		program := d.build(t, "program.cc", compiler...)
+		// clang writes no unwind information for leaves, which are not hooked then.
+		leaves, late := true, " > outer timed > stall timed, outer ended"
+		if compiler[0] == "clang++-22" {
+			leaves, late = false, " > outer timed"
+		}
 		want, wantCode := d.run(t, "", program)
 		d.checkFound(t, []string{program}, func(logs string) {
 			answer, code, notes := d.hooked(t, logs, program)
 			if answer != want || code != wantCode || !strings.Contains(notes, "functions hooked\n") {
 				t.Errorf("%v: it answers %q and %d, without hooks %q and %d; %s", compiler, answer, code, want, wantCode, notes)
 			}
-		}, []string{" > outer timed > stall timed, outer ended"})
+		}, []string{late})
 		answer, counts := d.counted(t, d.counts, d.plan(t, program), program)
 		if answer != want {
 			t.Errorf("%v: it answers %q, without hooks %q", compiler, answer, want)
@@ -190,7 +195,7 @@ func (d *detours) program(t *testing.T) {
 			at, known := symbols[name]
 			if got, ok := counts[at]; known && ok && got != n {
 				t.Errorf("%v: %d calls of %s, want %d", compiler, got, name, n)
-			} else if n > 1000 && !ok && known {
+			} else if n > 1000 && !ok && known && (leaves || name != "_Z4leafi") {
 				t.Errorf("%v: %s is not hooked", compiler, name)
 			}
 		}
@@ -293,7 +298,7 @@ func (d *detours) stranger(t *testing.T, what, program string, symbols map[strin
 			t.Errorf("%s: %d calls of %s, %d reach a breakpoint", what, counts[at], names[at], n)
 		}
 	}
-	if len(counts) != len(want) || called < 70 || calls < 5000 {
+	if len(counts) != len(want) || called < 50 || calls < 400 {
 		t.Errorf("%s: %d functions, by breakpoints %d, of which %d are called %d times", what, len(counts), len(want), called, calls)
 	}
 	t.Logf("%s: %d calls of %d functions, %d hooked", what, calls, called, len(want))
