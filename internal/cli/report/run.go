@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/inputs/reportset"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -39,7 +42,8 @@ a server, which Ctrl-C ends. It has the terminal, its output is unchanged, and i
 is that of cairn run.
 
 The records, raw files and logs, stay in a directory of their own: cairn-run, cairn-run-2 and
-so on, or --dir. Every other command reads them there: cairn covered, spikes, stacks.
+so on, or --dir, with the maps of the programs that wrote them. Every other command reads
+them there, as cairn covered cairn-run, also when the programs have been built anew.
 
 If the command is a program with probes, the report is about it and what else ran during the
 command. Otherwise, as for ctest, it is about all programs and libraries with probes below the
@@ -149,10 +153,29 @@ func (f *runFlags) report(ctx context.Context, s *verb.Streams, command string) 
 	for _, found := range r.Model.Findings {
 		fmt.Fprintf(s.Remarks(), "  %s\n", found.Text)
 	}
+	if err := keepMaps(s, f.dir, in.Ran()); err != nil {
+		return err
+	}
 	if err := f.finish(s, r, in.Omitted); err != nil || !f.open {
 		return err
 	}
 	return f.show(ctx)
+}
+
+// keepMaps writes the maps of programs into the directory of the run, so that its raw files can be read there by
+// themselves. What has no map, as a program that was stripped, has none there either, and the report has said so.
+func keepMaps(s *verb.Streams, dir string, programs []string) error {
+	for _, path := range programs {
+		m, err := gather.ReadMap(s, path)
+		if err != nil {
+			continue
+		}
+		to := filepath.Join(dir, fmt.Sprintf("%s.%s.mipmap", filepath.Base(path), m.BuildID))
+		if err := verb.WriteFile(s, to, func(w io.Writer) error { return mip.WriteMap(w, m) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // show opens the report in a browser.

@@ -88,7 +88,7 @@ func (f *Choice) Open(ctx context.Context, s *verb.Streams) (p *prof.Profile, er
 	case f.Path == "" && len(f.Binaries) > 0:
 		return nil, verb.Usagef("no profile given, nor raw files: %s alone has no runs", f.Binaries[0])
 	case f.Path == "":
-		return nil, verb.Usagef("no profile given; use FILE.mip, or a program and its raw files")
+		return nil, verb.Usagef("no profile given; use FILE.mip, a program and its raw files, or the directory of a cairn run")
 	default:
 		p, err = Read(f.Path)
 	}
@@ -160,7 +160,8 @@ func (f *Choice) OpenModules(ctx context.Context, s *verb.Streams) ([]coverage.M
 			return nil, err
 		}
 	}
-	if len(f.Debug) > 0 {
+	asked := func(path string) bool { return !slices.Contains(f.records, path) } // for lines, not just for what it records
+	if HasLines(modules) || slices.ContainsFunc(f.Debug, asked) {
 		NoteNoLines(s, modules)
 	}
 	return modules, nil

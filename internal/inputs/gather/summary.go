@@ -140,6 +140,6 @@ func NoteNoLines(s *verb.Streams, modules []coverage.Module) {
 		}
 	}
 	if len(names) > 0 {
-		verb.Note(s, "the lines of %s are not counted: no debug information was given for %s", report.First(names, MostNames), report.Plural(len(names), "module"))
+		verb.Note(s, "the lines of %s are not counted: no debug information was given for %s (name the program, compiled with -g)", report.First(names, MostNames), report.Plural(len(names), "module"))
 	}
 }

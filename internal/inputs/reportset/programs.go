@@ -58,6 +58,19 @@ func librariesOf(ctx context.Context, path string) []string {
 	return verb.LibrariesOf(ctx, f.Interpreter(), path)
 }
 
+// Ran returns the programs and libraries among the inputs whose raw files are inputs as well, one path for each build.
+func (in *Inputs) Ran() []string {
+	var paths []string
+	ids := in.ran()
+	for _, path := range in.paths[binaries] {
+		if id, ok := probed(path); ok && ids[id] {
+			delete(ids, id)
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
 // ran returns the builds whose raw files are inputs.
 func (in *Inputs) ran() map[prof.BuildID]bool {
 	ids := map[prof.BuildID]bool{}

@@ -130,7 +130,7 @@ func (f *Covered) Write(ctx context.Context, s *verb.Streams) error {
 		}
 	}
 	if f.needsLines() && !gather.HasLines(modules) {
-		return fmt.Errorf("%s: none of the modules has source lines", f.Path)
+		return fmt.Errorf("%s: none of the modules has source lines (name a program that was compiled with -g)", f.Path)
 	}
 	if f.Out != "-" {
 		style = report.Style{}
