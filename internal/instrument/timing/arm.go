@@ -112,7 +112,7 @@ func (armTiming) sharesFrame(_ *timer, b *body) bool {
 
 func (armTiming) reach(t *timer, b *body) bool {
 	var edits []probe.Edit
-	t.place.far = len(b.frags) > 1
+	t.place.far, t.place.chain = len(b.frags) > 1, t.armChain(b)
 	for i, f := range b.frags {
 		inserted := []asm.Pad{{At: f.Probe, Size: armTraced}, {At: f.End, Size: armNamed}}
 		add := func(at int) {
@@ -157,26 +157,51 @@ func (armTiming) again(t *timer, a arrival, code string) string {
 	return "\tcmp\tr0, #0\n\tbeq\t" + first + "\n" + code + first + ":\n"
 }
 
+// armChain reports whether ip may have a value for another function at any event of a body: at the entry, as in nested functions of
+// GNU C, if the body names ip or calls such a function; or at a jump to a computed address.
+func (t *timer) armChain(b *body) bool {
+	names := slices.ContainsFunc(b.insns, func(in bodyInsn) bool { return t.armIP(in.at) })
+	computed := slices.ContainsFunc(b.exits, func(e exit) bool { in := &b.insns[e.insn]; return in.effect.tail && in.effect.callee == "" })
+	return names && (computed || arm.Live(t.Unit, b.fn).In[asm.Nodes]&arm.IP != 0)
+}
+
+// armIP reports whether the line at an offset names ip, or leaves for a function that may read it: nested ones have a name with a dot.
+func (t *timer) armIP(at int) bool {
+	line := arm.Code(t.Unit.Src[at:t.lineEnd(at)])
+	s := t.Unit.ParseLine(bytes.TrimSpace(line))
+	flow, target := t.Unit.Machine.Classify(s.Word, s.Rest)
+	leaves := flow == asm.FlowJump || flow == asm.FlowBranch || flow == asm.FlowCall
+	return arm.Registers(line)&arm.IP != 0 || leaves && !asm.IsLocal(target) && bytes.IndexByte(target, '.') > 0
+}
+
 // call returns the call of a routine at an offset, with what sets r0 for it.
-func (armTiming) call(t *timer, at int, argument, routine string) string {
+//
+// In a program with more than 16 MiB of code the call may go through a linker's veneer, which changes ip. Where that may be in use,
+// in front of a jump to its value and in nested functions, the routine is called by its address.
+func (t *timer) armCall(at int, argument, routine string) string {
 	down, up := "", ""
-	if f := t.fragmentAt(at); f != nil && f.Unwind && asm.CFAOnStack(t.Unit.Src[f.Label:max(f.Label, at)], "13", "sp") {
+	f := t.fragmentAt(at)
+	if f != nil && f.Unwind && asm.CFAOnStack(t.Unit.Src[f.Label:max(f.Label, at)], "13", "sp") {
 		down, up = "\t.cfi_adjust_cfa_offset 8\n", "\t.cfi_adjust_cfa_offset -8\n"
 	}
-	return "\tpush\t{r0, lr}\n" + down + argument + "\tbl\t" + routine + "\n\tpop\t{r0, lr}\n" + up
+	call := "\tbl\t" + routine + "\n"
+	if t.place.chain || t.armIP(at) {
+		call = arm.Address(f == nil || arm.Of(f).Thumb, "lr", routine, t.NewLabel()) + "\tblx\tlr\n"
+	}
+	return "\tpush\t{r0, lr}\n" + down + argument + call + "\tpop\t{r0, lr}\n" + up
 }
 
 func (m armTiming) record(t *timer, e traceEvent, b *body, _ *stubText) string {
 	what := e.id + "+" + strconv.Itoa(e.kind)
-	return m.call(t, e.at, m.named(t, e.at, what), armEvent)
+	return t.armCall(e.at, m.named(t, e.at, what), armEvent)
 }
 
-func (m armTiming) stackMark(t *timer, kind, at int, _ *stubText) string {
-	return m.call(t, at, "\tmov\tr0, #"+strconv.Itoa(kind)+"\n", armStack)
+func (armTiming) stackMark(t *timer, kind, at int, _ *stubText) string {
+	return t.armCall(at, "\tmov\tr0, #"+strconv.Itoa(kind)+"\n", armStack)
 }
 
-func (m armTiming) leaveMark(t *timer, kind, at int, _ *stubText) string {
-	return m.call(t, at, "\tmov\tr0, #"+strconv.Itoa(kind)+"\n", armLeft)
+func (armTiming) leaveMark(t *timer, kind, at int, _ *stubText) string {
+	return t.armCall(at, "\tmov\tr0, #"+strconv.Itoa(kind)+"\n", armLeft)
 }
 
 // tailSwitch leaves the jump.

@@ -1,11 +1,15 @@
 package timing
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/asmtest"
+	"github.com/cairnprof/cairn/internal/instrument/isa"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // armExits has a body for each way to leave a function of Armv7, and the result: the code with the names of events, or the
@@ -41,6 +45,12 @@ var armExits = []struct{ name, body, want string }{
 	{"returns twice", "push {r4, lr}; bl setjmp(PLT); pop {r4, pc}", "ENTER push {r4, lr} bl setjmp(PLT) cmp r0, #0 beq X ARRIVE EXIT pop {r4, pc}"},
 	{"changes the stack", "push {r4, lr}; bl swapcontext; pop {r4, pc}", "ENTER push {r4, lr} STACK1 bl swapcontext STACK2 ARRIVE EXIT pop {r4, pc}"},
 	{"leaves the stack", "push {r4, lr}; bl setcontext; pop {r4, pc}", "ENTER push {r4, lr} LEFT1 bl setcontext LEFT2 EXIT pop {r4, pc}"},
+	{"changes the stack under a condition", "push {r4, lr}; cmp r0, #0; itt ne; movne r0, r1; blne swapcontext; pop {r4, pc}", "ENTER push {r4, lr} cmp r0, #0 itt ne movne r0, r1 bne X b X STACK1 bl swapcontext STACK2 ARRIVE EXIT pop {r4, pc}"},
+	{"leaves the stack under a condition+arm", "stmfd sp!, {r4, lr}; cmp r0, #0; blne setcontext; blx r3; ldmfd sp!, {r4, pc}", "ENTER stmfd sp!, {r4, lr} cmp r0, #0 bne X b X LEFT1 bl setcontext LEFT2 blx r3 EXIT ldmfd sp!, {r4, pc}"},
+	{"tail call by ip+clang", "ldr ip, [r0]; bx ip", "FAR ENTER ldr ip, [r0] FAR TAIL bx ip"},
+	{"nested function", "ldr r3, [ip]; bx lr", "FAR ENTER ldr r3, [ip] FAR EXIT bx lr"},
+	{"calls a nested function", "mov ip, r0; b g.0", "FAR ENTER mov ip, r0 FAR TAIL b g.0"},
+	{"is nested, and calls another", "b g.0", "FAR ENTER FAR TAIL b g.0"},
 	{"address out of reach of adr", "b .L1; .space 5000; .L1:; bx lr", "ENTER b .L1 EXIT bx lr"},
 }
 
@@ -66,6 +76,34 @@ func TestArmExits(t *testing.T) {
 	}
 }
 
+// TestArmConditionalCalls checks that what modes spike and stacks have in front of a call under a condition is under it too: the
+// routines change the flags.
+func TestArmConditionalCalls(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		mode         prof.Mode
+		callee, want string
+	}{
+		{prof.ModeSpike, "pthread_exit", "push {r0, lr} bl " + timedDeparts + " pop {r0, lr} bl pthread_exit"},
+		{prof.ModeStacks, "abort", "push {r0, lr} mov r0, #1 bl " + treeLeave + " pop {r0, lr} bl abort"},
+	} {
+		src := "\t.syntax unified\n\t.arch armv7-a\n\t.text\n\t.global f\n\t.thumb\n\t.thumb_func\n\t.type f, %function\nf:\n\t.fnstart\n" +
+			"\tpush\t{r4, lr}\n\tcmp\tr0, #0\n\tit\tne\n\tblne\t" + row.callee + "\n\tpop\t{r4, pc}\n\t.fnend\n\t.size f, .-f\n"
+		unit, err := isa.Parse([]byte(src), machine.Arm)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, _ := Rewrite(unit, probe.Options{Mode: row.mode})
+		if got := armText(string(out)); !strings.Contains(got, "it ne bne X b X "+row.want) {
+			t.Errorf("%s\nwant %s", got, row.want)
+		}
+		asmtest.AssembleArm(t, row.callee, out)
+	}
+}
+
+// byAddress is the call of a routine by its address, behind what sets r0.
+var byAddress = regexp.MustCompile(`(push \{r0, lr\} (?:adr r0, \S+|mov r0, #\d))? movw lr, #:lower16:\((\w+)-\S+ movt \S+ \S+ add lr, pc(?:, lr)? blx lr`)
+
 // armText returns the code of a function in a line, with names for events.
 func armText(out string) string {
 	_, out, _ = strings.Cut(out, "\t.fnstart\n")
@@ -81,7 +119,7 @@ func armText(out string) string {
 			words = append(words, line)
 		}
 	}
-	out = strings.Join(words, " ")
+	out = byAddress.ReplaceAllString(strings.Join(words, " "), "FAR $1 bl $2")
 	for kind, name := range []string{"ENTER", "EXIT", "TAIL", "ARRIVE"} {
 		digit := string(rune('0' + kind))
 		out = strings.ReplaceAll(out, "push {r0, lr} adr r0, .Lcairn_x1+"+digit+" bl __cairn_trace_event pop {r0, lr}", name)

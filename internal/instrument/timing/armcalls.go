@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/isa/arm"
 )
@@ -86,7 +87,7 @@ func (armTiming) named(t *timer, at int, what string) string {
 
 func (m armTiming) treeEntry(t *timer, _ regSet, _ int, id, _ string) string {
 	at := t.place.at
-	return m.call(t, at, m.named(t, at, id), treeEnter)
+	return t.armCall(at, m.named(t, at, id), treeEnter)
 }
 
 func (armTiming) treeMiss(_ *timer, _ *body, _ regSet, miss treeStub) string {
@@ -98,9 +99,9 @@ func armName(miss treeStub) string {
 	return "\t.byte\t0, 0, 0\n\t.long\t" + miss.id + "-" + miss.start + "\n\t.byte\t" + strconv.Itoa(miss.flags) + "\n" + miss.id + ":\n"
 }
 
-func (m armTiming) treeExit(t *timer, _ regSet) string {
+func (armTiming) treeExit(t *timer, _ regSet) string {
 	distance, _ := armDistance(t.place.leave)
-	return m.call(t, t.place.at, "\tmov\tr0, #"+strconv.Itoa(distance)+"\n", treeExited)
+	return t.armCall(t.place.at, "\tmov\tr0, #"+strconv.Itoa(distance)+"\n", treeExited)
 }
 
 // treeTail leaves the jump.
@@ -111,22 +112,28 @@ func (m armTiming) treeArrive(t *timer, a arrival, id string) string {
 	if a.changed {
 		to = treeSwitched
 	}
-	return m.again(t, a, m.call(t, a.at, m.named(t, a.at, id), to))
+	return m.again(t, a, t.armCall(a.at, m.named(t, a.at, id), to))
 }
 
-// treeLeave returns the code for a call at an offset. A call under a condition may be in an IT block, and is replaced as
-// conditional exits are.
-func (m armTiming) treeLeave(t *timer, at, ends int) string {
-	code := m.call(t, at, "\tmov\tr0, #"+strconv.Itoa(ends)+"\n", treeLeave)
-	end := t.lineEnd(at)
-	s := t.Unit.ParseLine(arm.Code(bytes.TrimRight(t.Unit.Src[at:end], "\r\n")))
-	base, cond := arm.CallCondition(string(s.Word))
-	if cond == "" {
-		return code
+func (armTiming) treeLeave(t *timer, at, ends int) string {
+	return t.armCall(at, "\tmov\tr0, #"+strconv.Itoa(ends)+"\n", treeLeave)
+}
+
+// insertCall inserts code in front of a call at an offset. On Armv7 one under a condition may be in an IT block, and the code
+// changes the flags: it is replaced as conditional exits are.
+func (t *timer) insertCall(at int, code string) {
+	cond := ""
+	if t.Unit.Kind == machine.Arm && code != "" {
+		end := t.lineEnd(at)
+		s := t.Unit.ParseLine(arm.Code(bytes.TrimRight(t.Unit.Src[at:end], "\r\n")))
+		var base string
+		if base, cond = arm.CallCondition(string(s.Word)); cond != "" {
+			does, goes := t.NewLabel(), t.NewLabel()
+			t.Replace(at, end-at, "\tb"+cond+"\t"+does+"\n\tb\t"+goes+"\n"+does+":\n"+code+"\t"+base+"\t"+string(s.Rest)+"\n"+goes+":\n")
+			return
+		}
 	}
-	does, goes := t.NewLabel(), t.NewLabel()
-	t.Replace(at, end-at, "\tb"+cond+"\t"+does+"\n\tb\t"+goes+"\n"+does+":\n"+code+"\t"+base+"\t"+string(s.Rest)+"\n"+goes+":\n")
-	return ""
+	t.Insert(at, code)
 }
 
 // armSpike plans the code of one body in mode spike. For how long a stack was suspended is not known there.
@@ -134,24 +141,24 @@ func (t *timer) armSpike(b *body) {
 	m, start, id := armTiming{}, t.NewLabel(), t.NewLabel()
 	at := b.frags[0].Probe
 	t.Insert(b.frags[0].Label, start+":\n")
-	t.Insert(at, m.call(t, at, m.named(t, at, id), spikeEntered))
+	t.Insert(at, t.armCall(at, m.named(t, at, id), spikeEntered))
 	for _, a := range t.arrivals(b) {
 		if a.changed {
-			t.Insert(a.at, m.call(t, a.at, "", timedComes))
+			t.Insert(a.at, t.armCall(a.at, "", timedComes))
 		} else {
-			t.Insert(a.at, m.again(t, a, m.call(t, a.at, m.named(t, a.at, id), timedArrived)))
+			t.Insert(a.at, m.again(t, a, t.armCall(a.at, m.named(t, a.at, id), timedArrived)))
 		}
 	}
 	for at, routine := range departures(b) {
 		if routine == timedDeparts {
-			t.Insert(at, m.call(t, at, "", timedDeparts))
+			t.insertCall(at, t.armCall(at, "", timedDeparts))
 		}
 	}
 	for k := range b.exits {
 		e := &b.exits[k]
 		in := b.insns[e.insn].at
 		distance, _ := armDistance(e.leave)
-		t.insertExit(in, e, m.call(t, in, "\tmov\tr0, #"+strconv.Itoa(distance)+"\n", spikeExited))
+		t.insertExit(in, e, t.armCall(in, "\tmov\tr0, #"+strconv.Itoa(distance)+"\n", spikeExited))
 	}
 	end, _ := t.stubPlace(b.frags[0].End)
 	t.Insert(end, armName(treeStub{start: start, id: id}))
@@ -162,6 +169,6 @@ func (armTiming) row(*timer, *asm.Fragment, int) string { return "" }
 
 func (armTiming) rowEnd(*timer, *asm.Fragment, int) string { return "" }
 
-func (m armTiming) inFrame(t *timer, routine string, at int) string {
-	return m.call(t, at, "", routine)
+func (armTiming) inFrame(t *timer, routine string, at int) string {
+	return t.armCall(at, "", routine)
 }

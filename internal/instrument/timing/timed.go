@@ -102,6 +102,7 @@ type place struct {
 	at    int
 	leave string // at an exit: the instruction that leaves
 	far   bool   // the stubs of the body are far away
+	chain bool   // on Armv7: ip may have a value at the entry of the body
 }
 
 // Rewrite returns the text of u with the code of a timed mode.

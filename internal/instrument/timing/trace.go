@@ -82,7 +82,7 @@ func (t *timer) traceBody(b *body) {
 			stub := &stubs[in.frag]
 			t.unwinding = t.unwinds(b.frags[in.frag])
 			end := t.lineEnd(in.at)
-			t.Insert(in.at, t.leaveCall(in.at, stub))
+			t.insertCall(in.at, t.leaveCall(in.at, stub))
 			t.Insert(end, t.on.leaveMark(t, wire.EventResume, end, stub)+t.depth(traceReturns, end)) // it has failed
 		}
 	}
@@ -94,7 +94,7 @@ func (t *timer) traceBody(b *body) {
 		t.unwinding = t.unwinds(b.frags[i])
 		code := t.on.again(t, a, t.on.record(t, traceEvent{id: id, kind: wire.EventArrive, at: a.at}, b, &stubs[i]))
 		if a.changed {
-			t.Insert(a.call, t.on.stackMark(t, wire.EventSuspend, a.call, &stubs[i])+t.depth(traceLeaves, a.call))
+			t.insertCall(a.call, t.on.stackMark(t, wire.EventSuspend, a.call, &stubs[i])+t.depth(traceLeaves, a.call))
 			code = t.on.stackMark(t, wire.EventResume, a.at, &stubs[i]) + t.depth(traceReturns, a.at) + code
 		}
 		t.Insert(a.at, code)

@@ -97,7 +97,7 @@ func (t *timer) treeBody(b *body) {
 	}
 	for i := range b.insns {
 		if in := &b.insns[i]; in.flow == asm.FlowCall {
-			t.Insert(in.at, t.leaveCode(in))
+			t.insertCall(in.at, t.leaveCode(in))
 		}
 	}
 	for i, f := range b.frags {

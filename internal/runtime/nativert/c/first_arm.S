@@ -21,9 +21,10 @@
  * Stack on entry:
  *
  *   4(sp)  return address of f, in its caller
- *   0(sp)  the record, which is in ip as well
+ *   0(sp)  the record
  *
- * ip and the flags are free, since a linker's veneer may use them at any call. All other registers
+ * ip and the flags are free, since a linker's veneer may use them at any call, also at the one that
+ * comes here: in a program with more than 16 MiB of code ip is not the record. All other registers
  * are saved: a caller compiled with -fipa-ra may count on registers that the ABI would let us take.
  *
  * The order word is set once, by compare and exchange. If it is set already, two threads raced for
@@ -42,6 +43,7 @@
         .type   NAME, %function
         .thumb_func
 NAME:
+        ldr     ip, [sp]
         push    {r0, r1, r2, r3}
         add     r3, ip, #CAIRN_ORDER_OFFSET
         ldr     r0, [r3]

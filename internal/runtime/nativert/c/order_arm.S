@@ -34,6 +34,7 @@
         .type   __cairn_first_order, %function
         .thumb_func
 __cairn_first_order:
+        ldr     ip, [sp]                @ the record: a linker's veneer may have changed ip
         push    {r0, r1, r2, r3, r4}
         movs    r1, #1
 1:      ldrexb  r0, [ip]
