@@ -9,7 +9,13 @@ import "slices"
 // does anything else; of stacks without branches, most.
 type Folder struct {
 	*Batch
-	last [1 << 12]int32 // 1 + the index of the last sample by its digest
+	last [1 << 12]folded // the last sample by its digest
+}
+
+// folded is a sample of the batch. Samples with other digests differ, and need not be read to see that.
+type folded struct {
+	next   int32 // 1 + its index
+	digest uint32
 }
 
 // Begin makes an empty batch the one that samples are added to.
@@ -17,9 +23,10 @@ func (f *Folder) Begin(b *Batch) { *f = Folder{Batch: b} }
 
 // Keep adds a copy of a sample whose User, if there is one, stays valid.
 func (f *Folder) Keep(s *Sample) {
-	slot := &f.last[digest(s)%uint64(len(f.last))]
-	if *slot > 0 {
-		if old := &f.Samples[*slot-1]; equal(old, s) {
+	sum := digest(s)
+	slot := &f.last[sum%uint32(len(f.last))]
+	if slot.next > 0 && slot.digest == sum {
+		if old := &f.Samples[slot.next-1]; equal(old, s) {
 			old.Count += s.Count
 			old.Period += s.Period
 			return
@@ -29,11 +36,11 @@ func (f *Folder) Keep(s *Sample) {
 	f.branches = append(f.branches, s.Branches...)
 	f.mispredictions = s.Mispredicted
 	f.End(*s)
-	*slot = int32(len(f.Samples))
+	*slot = folded{int32(len(f.Samples)), sum}
 }
 
 // digest mixes the parts of a sample that differ most, so that it is cheap if samples have no equal.
-func digest(s *Sample) uint64 {
+func digest(s *Sample) uint32 {
 	const odd = 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
 	h := uint64(len(s.Stack))<<32 | uint64(uint32(s.TID))
 	mix := func(v uint64) { h = (h ^ v) * odd; h ^= h >> 29 }
@@ -47,7 +54,7 @@ func digest(s *Sample) uint64 {
 		mix(s.Branches[n/2].From)
 		mix(s.Branches[n-1].To)
 	}
-	return h >> 32
+	return uint32(h >> 32)
 }
 
 func equal(a, b *Sample) bool {
