@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/format/perfdata"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/calls/flamegraph"
@@ -143,7 +144,7 @@ func (f *Choice) document(ctx context.Context, s *verb.Streams, args []string, f
 	}
 	s, head := peek(s, args[0])
 	switch {
-	case stackfile.Detect(head), carried.Detect(head) && args[0] != logfile.Stdin && len(named) == 0:
+	case !perfdata.Detect(head) && stackfile.Detect(head), carried.Detect(head) && args[0] != logfile.Stdin && len(named) == 0:
 		return f.ofNamed(ctx, s, args, filter)
 	case samplefile.Detect(head) && args[0] == logfile.Stdin && len(named) == 0:
 		return nil, errors.New("standard input: samples without names are read twice: give a file, or name the binaries")

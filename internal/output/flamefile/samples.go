@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/format/perfdata"
 	"github.com/cairnprof/cairn/internal/calls/flamegraph"
 	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/inputs/sampleset"
@@ -127,6 +128,9 @@ func peek(s *verb.Streams, path string) (*verb.Streams, []byte) {
 		return s, nil
 	}
 	defer in.Close()
+	if head := in.Peek(samplefile.HeadSize); perfdata.Detect(head) {
+		return s, head // the first bytes are enough
+	}
 	head := make([]byte, headSize)
 	n, _ := io.ReadFull(in, head)
 	return s, head[:n]
