@@ -5,6 +5,8 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+
+	"github.com/cairnprof/cairn/internal/prefetch"
 )
 
 // errCut reports an incomplete record.
@@ -96,7 +98,18 @@ func (in *input) next() (record, error) {
 	}
 	r := record{data: data, offset: in.pos, block: in.block}
 	in.skip(int64(size))
+	in.ahead(int(size))
 	return r, nil
+}
+
+// ahead asks the processor for a later record, if those between have the size of the last one, as copies of stacks do: its
+// header and registers, the beginning of its stack, and the end, which has the size of what was copied.
+func (in *input) ahead(size int) {
+	const records, begin = 4, 6 * prefetch.Line
+	if at := (records - 1) * size; size > begin && at+size <= len(in.buffer) {
+		prefetch.Bytes(in.buffer[at : at+begin])
+		prefetch.Bytes(in.buffer[at+size-1 : at+size])
+	}
 }
 
 // peek returns the next n bytes, at most blockSize, fewer at the end.

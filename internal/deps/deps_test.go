@@ -36,7 +36,7 @@ type room struct {
 
 // rooms are in the order in which data meets them: each uses only those above it.
 var rooms = []room{
-	{"ground", "data types shared by all rooms; names of MSVC's C++; the cursor that reads bytes; opening of large inputs; object stores; disks and locks of files", "prof calllog sample internal/bytecur internal/callstack internal/disjoint internal/disk internal/filelock internal/golden internal/jsontext internal/lazyregexp internal/logfile internal/msname internal/objectstore internal/packed internal/saturate internal/shorttest internal/splitmix internal/stablesort", ""},
+	{"ground", "data types shared by all rooms; names of MSVC's C++; the cursor that reads bytes; opening of large inputs; object stores; disks and locks of files", "prof calllog sample internal/bytecur internal/callstack internal/disjoint internal/disk internal/filelock internal/golden internal/jsontext internal/lazyregexp internal/logfile internal/msname internal/objectstore internal/packed internal/prefetch internal/saturate internal/shorttest internal/splitmix internal/stablesort", ""},
 	{"format", "readers and writers of files, each with a description of its format", "format", "ground"},
 	{"binary", "readers of programs: sections, symbols, lines, instructions", "internal/binary", "ground format"},
 	{"report", "tables, JSON, colour and pages", "internal/report", "ground"},

@@ -101,6 +101,9 @@ func (r *ranFiles) read(ctx context.Context, path string) (samples uint64, kept 
 		}
 		r.kept.Batch(b)
 		for i := range b.Samples {
+			if i+ahead < len(b.Samples) && b.Samples[i+ahead].User != nil {
+				r.rules.Ahead(b.Samples[i+ahead].User)
+			}
 			samples += b.Samples[i].Count
 			r.sample(&b.Samples[i])
 		}
@@ -114,6 +117,9 @@ func (r *ranFiles) read(ctx context.Context, path string) (samples uint64, kept 
 }
 
 const kernelSpace = 1 << 63
+
+// ahead is the number of samples before one when the processor is asked for its copy of the stack.
+const ahead = 4
 
 // sample counts the addresses of a sample.
 func (r *ranFiles) sample(s *sample.Sample) {

@@ -1,6 +1,11 @@
 package stackcopy
 
-import "github.com/cairnprof/cairn/internal/binary/ehframe"
+import (
+	"github.com/cairnprof/cairn/internal/binary/ehframe"
+	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/prefetch"
+	"github.com/cairnprof/cairn/sample"
+)
 
 // A Memory remembers the rules at addresses of a process: most stacks have callers that others have, too, and to find the module
 // of an address, its table and the rule there takes longer than to use the rule. It is not safe for concurrent use.
@@ -8,6 +13,8 @@ type Memory struct {
 	pid   int32
 	round uint32 // of the rules that hold, from 1 on
 	rules [1 << memoryBits]remembered
+	outer [8]uint64 // addresses of the last frames that were left, in turn
+	left  uint      // their number
 }
 
 const memoryBits = 10
@@ -52,5 +59,30 @@ func (m *Memory) at(pc uint64) *ehframe.Row {
 func (m *Memory) keep(pc uint64, row *ehframe.Row) {
 	if m != nil {
 		*m.slot(pc) = remembered{pc, row, m.round}
+	}
+}
+
+// leave remembers the address of a frame that a walk left. m may be nil.
+func (m *Memory) leave(cfa uint64) {
+	if m != nil {
+		m.outer[m.left%uint(len(m.outer))] = cfa
+		m.left++
+	}
+}
+
+// Ahead asks the processor for what a later walk will read of a copy, if its outer frames are those of the last walk.
+func (m *Memory) Ahead(u *sample.UserState) {
+	reg := x86SP
+	if MachineOf(u) == machine.AArch64 {
+		reg = armSP
+	}
+	sp, ok := u.Reg(reg)
+	if !ok {
+		return
+	}
+	for _, cfa := range m.outer {
+		if at := cfa - sp; at >= word && at <= uint64(len(u.Stack)) {
+			prefetch.Bytes(u.Stack[at-word : at])
+		}
 	}
 }

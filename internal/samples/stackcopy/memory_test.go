@@ -46,3 +46,22 @@ func TestMemory(t *testing.T) {
 		t.Errorf("round %d remembers what came before", m.round)
 	}
 }
+
+// TestAhead checks that what is asked for is in the copy, whatever the frames of the last walk were.
+func TestAhead(t *testing.T) {
+	t.Parallel()
+	u := &sample.UserState{Mask: 1<<x86FP | 1<<x86SP | 1<<x86IP, Regs: []uint64{0, base, at(0x110)}, Stack: words(at(0x210), 1, 2, 3, at(0x510))}
+	var m Memory
+	m.Ahead(u)
+	m.Enter(7)
+	if stack, _ := m.Walk(nil, u, machine.X86_64, code); m.left == 0 || int(m.left) > len(stack) {
+		t.Errorf("%d frames were left of a stack of %d", m.left, len(stack))
+	}
+	end := base + uint64(len(u.Stack))
+	for i, cfa := range []uint64{0, base - 1, base, base + 1, base + word, end, end + 1, ^uint64(0)} {
+		m.outer[i] = cfa
+	}
+	m.Ahead(u)
+	m.Ahead(&sample.UserState{})
+	m.Ahead(&sample.UserState{Mask: 1<<armPC | 1<<armSP, Regs: []uint64{base, at(0x110)}, Stack: u.Stack})
+}

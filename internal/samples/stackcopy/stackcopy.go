@@ -206,6 +206,7 @@ func (w *walk) step(exact bool) (nextExact bool, end End) {
 		return false, Damaged
 	}
 	w.pc, w.sp, w.fp, w.inner = ret, cfa, fp, false
+	w.memory.leave(cfa)
 	return false, Whole
 }
 
