@@ -24,6 +24,7 @@ var (
 	cairnLogLock  cairnSpin
 	cairnBegan    int64 // CLOCK_MONOTONIC when the log began
 	cairnPID      uint32
+	cairnLogFile  cairnFileID
 
 	cairnAt       uintptr // where the next record goes; of records
 	cairnEnd      uintptr // end of that chunk
@@ -70,7 +71,7 @@ func cairnOpenLog(mode uint32) bool {
 	end = cairnProcess(end, min(uintptr(cairnInfo[8]), 6), pid)
 	fd, err := cairnFile(n, end, ".cairnlog", cairnFirstRoom*cairnLogChunkSize, cairnHeaderOf(mode))
 	if err == 0 {
-		cairnRoom = cairnFirstRoom
+		cairnRoom, cairnLogFile = cairnFirstRoom, cairnIdentity(fd)
 		err = cairnMapWindow(fd, 0)
 		cairnClose(fd)
 		if err != 0 {
@@ -83,6 +84,16 @@ func cairnOpenLog(mode uint32) bool {
 	}
 	cairnBeginLog()
 	return true
+}
+
+// cairnOpenAgain opens the log, which is not kept open, unless it was moved or removed: what has its path then is another's.
+func cairnOpenAgain() (fd, err uintptr) {
+	fd, err = cairnOpen(&cairnOut[0], false)
+	if err == 0 && cairnIdentity(fd) != cairnLogFile {
+		cairnClose(fd)
+		return 0, _ESTALE_
+	}
+	return fd, err
 }
 
 // cairnGrow gives the log room for more chunks, none beyond a window of them, and maps what is
@@ -119,7 +130,7 @@ func cairnChunkAt(i uintptr) uintptr {
 		return 0
 	}
 	if i >= cairnRoom {
-		fd, err := cairnOpen(&cairnOut[0], false)
+		fd, err := cairnOpenAgain()
 		if err == 0 {
 			err = cairnGrow(fd)
 			cairnClose(fd)
@@ -290,7 +301,7 @@ func cairnCut() {
 	} else if k := (max(cairnWritten, 1) - 1) / cairnPerChunk; k < uint64(len(cairnTreeChunks)) && uintptr(cairnTreeChunks[k]) == last {
 		used = alignUp(cairnLogChunkHeaderSize+uintptr(cairnWritten-k*cairnPerChunk)*cairnLogNodeSize, unit)
 	}
-	fd, err := cairnOpen(&cairnOut[0], false)
+	fd, err := cairnOpenAgain()
 	if err == 0 {
 		cairnTruncate(fd, last*cairnLogChunkSize+used)
 		cairnClose(fd)

@@ -17,6 +17,7 @@ const (
 	cairnSysPrlimit64    = 302
 	cairnSysGetcwd       = 79
 	cairnSysFtruncate    = 77
+	cairnSysFstat        = 5
 	cairnSysClockGettime = 228
 	cairnSysGetsockname  = 51
 	cairnSysGetrusage    = 98

@@ -17,6 +17,7 @@ const (
 	cairnSysPrlimit64    = 261
 	cairnSysGetcwd       = 17
 	cairnSysFtruncate    = 46
+	cairnSysFstat        = 80
 	cairnSysClockGettime = 113
 	cairnSysGetsockname  = 204
 	cairnSysGetrusage    = 165

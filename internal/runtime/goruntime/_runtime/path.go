@@ -8,6 +8,7 @@ const (
 	_MAP_SHARED_ = 1
 	_EEXIST_     = 17
 	_ENOSPC_     = 28
+	_ESTALE_     = 116
 	_EFBIG_      = 27
 )
 
@@ -17,6 +18,9 @@ var (
 
 	cairnZeros [4096]byte
 )
+
+// cairnFileID tells files apart that have had the same path.
+type cairnFileID [2]uint64
 
 // cairnReserve gives a file room between two offsets. Zeros are written where room cannot be
 // reserved: a full disk must be known now, and not when a probe writes.

@@ -10,6 +10,8 @@ import "unsafe"
 //go:cgo_import_dynamic libc_link link "/usr/lib/libSystem.B.dylib"
 //go:cgo_import_dynamic libc_renamex_np renamex_np "/usr/lib/libSystem.B.dylib"
 //go:cgo_import_dynamic libc_ftruncate ftruncate "/usr/lib/libSystem.B.dylib"
+//go:cgo_import_dynamic libc_fstat fstat "/usr/lib/libSystem.B.dylib"
+//go:cgo_import_dynamic libc_fstat64 fstat64 "/usr/lib/libSystem.B.dylib"
 //go:cgo_import_dynamic libc_pwrite pwrite "/usr/lib/libSystem.B.dylib"
 //go:cgo_import_dynamic libc_getrlimit getrlimit "/usr/lib/libSystem.B.dylib"
 //go:cgo_import_dynamic libc_getpid getpid "/usr/lib/libSystem.B.dylib"
@@ -21,6 +23,8 @@ import "unsafe"
 //go:linkname libc_link libc_link
 //go:linkname libc_renamex_np libc_renamex_np
 //go:linkname libc_ftruncate libc_ftruncate
+//go:linkname libc_fstat libc_fstat
+//go:linkname libc_fstat64 libc_fstat64
 //go:linkname libc_pwrite libc_pwrite
 //go:linkname libc_getrlimit libc_getrlimit
 //go:linkname libc_getpid libc_getpid
@@ -28,7 +32,7 @@ import "unsafe"
 
 // The linker takes these for the functions of libSystem that the directives name. Code may take
 // their addresses; data may not have them.
-var libc_open, libc_mkdir, libc_unlink, libc_link, libc_renamex_np, libc_ftruncate, libc_pwrite, libc_getrlimit, libc_getpid, libc_getcwd byte
+var libc_open, libc_mkdir, libc_unlink, libc_link, libc_renamex_np, libc_ftruncate, libc_fstat, libc_fstat64, libc_pwrite, libc_getrlimit, libc_getpid, libc_getcwd byte
 
 // The file is mapped over the records. So the pages of the records hold nothing else: cairnFront is before them.
 const (
@@ -76,6 +80,18 @@ func cairnMkdir(path *byte) { cairnLib(&libc_mkdir, cairnAddr(path), 0o777, 0) }
 func cairnUnlink(path *byte) { cairnLib(&libc_unlink, cairnAddr(path), 0, 0) }
 
 func cairnTruncate(fd, size uintptr) { cairnLib(&libc_ftruncate, fd, size, 0) }
+
+// cairnIdentity returns the device and the inode of an open file. On amd64 the function with the short name has an older
+// structure; on arm64 there is no other.
+func cairnIdentity(fd uintptr) (id cairnFileID) {
+	var stat [64]uint32
+	f := &libc_fstat
+	if GOARCH == "amd64" {
+		f = &libc_fstat64
+	}
+	cairnLib(f, fd, uintptr(unsafe.Pointer(&stat)), 0)
+	return cairnFileID{uint64(stat[0]), uint64(stat[2]) | uint64(stat[3])<<32}
+}
 
 func cairnWrite(fd uintptr, from *byte, n, off uintptr) (uintptr, uintptr) {
 	r, _, err := cairnCall4(cairnAddr(&libc_pwrite), fd, cairnAddr(from), n, off)

@@ -56,6 +56,13 @@ func cairnUnlink(path *byte) { cairnSys(cairnSysUnlinkat, cairnCwd(), cairnAddr(
 
 func cairnTruncate(fd, size uintptr) { cairnSys(cairnSysFtruncate, fd, size, 0, 0, 0) }
 
+// cairnIdentity returns the device and the inode of an open file.
+func cairnIdentity(fd uintptr) (id cairnFileID) {
+	var stat [32]uint64
+	cairnSys(cairnSysFstat, fd, uintptr(unsafe.Pointer(&stat)), 0, 0, 0)
+	return cairnFileID{stat[0], stat[1]}
+}
+
 func cairnWrite(fd uintptr, from *byte, n, off uintptr) (uintptr, uintptr) {
 	return cairnSys(cairnSysPwrite64, fd, cairnAddr(from), n, off, 0)
 }

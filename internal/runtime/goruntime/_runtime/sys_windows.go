@@ -9,6 +9,7 @@ import "unsafe"
 //go:cgo_import_dynamic runtime._cairnCreateFileW CreateFileW%7 "kernel32.dll"
 //go:cgo_import_dynamic runtime._cairnDeleteFileW DeleteFileW%1 "kernel32.dll"
 //go:cgo_import_dynamic runtime._cairnGetCurrentProcessId GetCurrentProcessId%0 "kernel32.dll"
+//go:cgo_import_dynamic runtime._cairnGetFileInformationByHandle GetFileInformationByHandle%2 "kernel32.dll"
 //go:cgo_import_dynamic runtime._cairnGetModuleFileNameW GetModuleFileNameW%3 "kernel32.dll"
 //go:cgo_import_dynamic runtime._cairnMapViewOfFile MapViewOfFile%5 "kernel32.dll"
 //go:cgo_import_dynamic runtime._cairnMoveFileExW MoveFileExW%3 "kernel32.dll"
@@ -22,6 +23,7 @@ var (
 	_cairnCreateFileW,
 	_cairnDeleteFileW,
 	_cairnGetCurrentProcessId,
+	_cairnGetFileInformationByHandle,
 	_cairnGetModuleFileNameW,
 	_cairnMapViewOfFile,
 	_cairnMoveFileExW,
@@ -106,6 +108,14 @@ func cairnClose(fd uintptr) { cairnInvoke(_CloseHandle, fd) }
 func cairnMkdir(path *byte) { cairnInvoke(_cairnCreateDirectoryW, cairnWide(&cairnPath, path), 0) }
 
 func cairnUnlink(path *byte) { cairnInvoke(_cairnDeleteFileW, cairnWide(&cairnPath, path)) }
+
+// cairnIdentity returns the volume and the number of an open file.
+func cairnIdentity(fd uintptr) (id cairnFileID) {
+	const volume, high, low = 7, 11, 12 // words of BY_HANDLE_FILE_INFORMATION
+	var info [13]uint32
+	cairnInvoke(_cairnGetFileInformationByHandle, fd, uintptr(unsafe.Pointer(&info)))
+	return cairnFileID{uint64(info[volume]), uint64(info[high])<<32 | uint64(info[low])}
+}
 
 func cairnWrite(fd uintptr, from *byte, n, off uintptr) (uintptr, uintptr) {
 	var written uint32

@@ -100,6 +100,7 @@ static int more_room(struct tracer *t) {
   u8 *c = extend(t, 1, &err);
   if (!c || room(t, c, t->file_chunks * CHUNK) < 0) return 0;
   begin_records(t, c);
+  if (t->more && t->fulls < FULL_CHUNKS) t->full[t->fulls++] = t->more;
   t->more = c;
   t->more_used = LOG_CHUNK_HEADER_SIZE;
   return 1;
@@ -255,12 +256,29 @@ static void copy_modules(struct tracer *t, const u8 *from, u32 used) {
   }
 }
 
+/* The chunks of records of a parent process, in their order. */
+struct records {
+  u32 n, used[FULL_CHUNKS + 2];
+  const u8 *chunk[FULL_CHUNKS + 2];
+};
+
+static void add_records(struct records *r, const u8 *chunk, u32 used) {
+  if (chunk) r->chunk[r->n] = chunk, r->used[r->n++] = used;
+}
+
+static void parents_records(const struct tracer *t, struct records *r) {
+  r->n = 0;
+  add_records(r, t->first, t->first_used);
+  for (u32 i = 0; i < t->fulls; i++) add_records(r, t->full[i], CHUNK);
+  add_records(r, t->more, t->more_used);
+}
+
 /* begin begins the log of a process or of a child made by fork. The parent's file stays mapped in
  * the child, as a frame may be about to write there. */
 static void begin(struct tracer *t) {
-  const u8 *parent = t->first;
-  u32 used = t->first_used;
+  struct records parent;
   int forked = t->alive != 0;
+  parents_records(t, &parent);
   if (!forked) {
     u8 *m = (u8 *)map(0, 3 * CHUNK, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (failed(m)) sys1(SYS_exit_group, 127);
@@ -268,7 +286,7 @@ static void begin(struct tracer *t) {
     t->alive = (u32 *)(t->sink + CHUNK);
     sys3(SYS_madvise, t->alive, 4096, MADV_WIPEONFORK);
     __cairn_trace_configure(t);
-  } else if (t->fd > 0) {
+  } else if (is_file(t->fd, t->device, t->inode) >= 0) { /* the program may have closed it, and have another file under its number */
     sys1(SYS_close, t->fd);
   }
   t->pid = (i32)sys0(SYS_getpid);
@@ -276,7 +294,7 @@ static void begin(struct tracer *t) {
   t->clock = 1;
   t->ending = 0;
   t->file_chunks = t->shortened = t->hand = t->overwritten = t->worst = t->ticks = 0;
-  t->sequence = t->first_used = 0;
+  t->sequence = t->first_used = t->fulls = 0;
   t->first = t->more = t->ring = t->segment_before = 0;
 #if FEW_ADDRESSES
   t->places = 0;
@@ -285,7 +303,7 @@ static void begin(struct tracer *t) {
   if (!t->off) {
     if (open_log(t, forked) < 0) t->off = 1;
     else if (start_clock(t) < 0) __cairn_trace_error("no thread can be made for the clock: it advances with new chunks only", 0);
-    if (parent && t->first) copy_modules(t, parent, used);
+    for (u32 i = 0; i < parent.n && t->first; i++) copy_modules(t, parent.chunk[i], parent.used[i]);
     status(t);
   }
   store(t->alive, 1);

@@ -16,7 +16,7 @@
 
 #include "timed.h"
 
-enum { TRACE_SIZE = 4096, TRACE_DIR = 1024, SEGMENT = 64 /* chunks */ };
+enum { TRACE_SIZE = 4096, TRACE_DIR = 1024, SEGMENT = 64 /* chunks */, FULL_CHUNKS = 32 };
 
 /* The state of a process, one for all of its modules. */
 struct tracer {
@@ -46,6 +46,8 @@ struct tracer {
   u64 overwritten;
   u8 *sink; /* for events that are discarded */
   char dir[TRACE_DIR];
+  u32 fulls;
+  u8 *full[FULL_CHUNKS]; /* chunks with records between first and more */
 #if FEW_ADDRESSES
   u32 places; /* addresses of chunks of a file without limit, in place of segments */
   u8 *place[512];

@@ -132,14 +132,27 @@ static u64 moment(struct tracer *t) {
   return t->origin + (load(&t->clock) - 1) * LOG_CLOCK_UNIT;
 }
 
-/* next_record returns the record of a module after r, or the first one, in the first and in the
- * current chunk of records. */
+/* chunk_behind returns the next chunk of records, or 0. */
+static u8 *chunk_behind(const struct tracer *t, const u8 *chunk) {
+  u32 i = 0;
+  if (chunk == t->more) return 0;
+  while (i < t->fulls && chunk != t->first && t->full[i++] != chunk) {
+  }
+  return i < t->fulls ? t->full[i] : t->more;
+}
+
+/* next_record returns the record of a module after r, or the first one. */
 static u64 *next_record(struct tracer *t, u64 *r) {
-  u8 *at = r ? (u8 *)r + ((u16 *)r)[1] : t->first + LOG_CHUNK_HEADER_SIZE;
+  enum { CHUNK = LOG_CHUNK_SIZE };
+  u8 *chunk = r ? (u8 *)((uword)r & -(uword)CHUNK) : t->first;
+  u8 *at = r ? (u8 *)r + ((u16 *)r)[1] : chunk + LOG_CHUNK_HEADER_SIZE;
   for (;;) {
-    if (t->more && at == t->first + t->first_used) at = t->more + LOG_CHUNK_HEADER_SIZE;
-    int in_first = (uword)at - (uword)t->first < t->first_used, in_more = t->more && (uword)at - (uword)t->more < t->more_used;
-    if ((!in_first && !in_more) || ((u16 *)at)[1] < 8) return 0;
+    u32 used = chunk == t->first ? t->first_used : chunk == t->more ? t->more_used : CHUNK;
+    if ((u64)(at - chunk) + 8 > used || ((u16 *)at)[1] < 8) {
+      if (!(chunk = chunk_behind(t, chunk))) return 0;
+      at = chunk + LOG_CHUNK_HEADER_SIZE;
+      continue;
+    }
     if (*(u16 *)at == LOG_TYPE_MODULE) return (u64 *)at;
     at += ((u16 *)at)[1];
   }
@@ -224,7 +237,7 @@ static int word_is(const char *s, const char *w) {
 static u64 number_of(const char *s, const char *const *unit, const u64 *scale) {
   u64 v = 0;
   int digits = 0;
-  for (; *s >= '0' && *s <= '9' && digits < 12; s++, digits++) v = v * 10 + (u64)(*s - '0');
+  for (; *s >= '0' && *s <= '9' && digits < 10; s++, digits++) v = v * 10 + (u64)(*s - '0');
   for (; digits && *unit; unit++, scale++)
     if (word_is(s, *unit)) return v * *scale;
   return 0;
