@@ -95,6 +95,35 @@ func logEvent(e buildEvent) error {
 	return nil
 }
 
+// heldLog keeps the events of a link that may have to be made in another way.
+type heldLog struct{ path, logs string }
+
+// holdLog has what is logged kept in a file at path. It does nothing without a log.
+func holdLog(path string) (*heldLog, error) {
+	h := &heldLog{path, os.Getenv(catch.EnvLog)}
+	if h.logs == "" {
+		return h, nil
+	}
+	return h, errors.Join(os.WriteFile(path, nil, 0o600), os.Setenv(catch.EnvLog, path))
+}
+
+// release logs the events if what they report was linked.
+func (h *heldLog) release(linked bool) error {
+	if h.logs == "" {
+		return nil
+	}
+	lines, err := os.ReadFile(h.path)
+	if err := errors.Join(err, os.Setenv(catch.EnvLog, h.logs)); err != nil || !linked || len(lines) == 0 {
+		return err
+	}
+	for path := range strings.SplitSeq(h.logs, "\n") {
+		if err := appendLine(path, lines[:len(lines)-1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // logUntouched logs a file that is left as it is, and why.
 // object is what is made of it, "" if that is not known.
 func logUntouched(name, why, object string) error {

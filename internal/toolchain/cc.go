@@ -171,6 +171,9 @@ func RunCompiler(ctx context.Context, s *verb.Streams, f InstrumentFlags, name s
 		c, name, args = *behind, behind.Path, rest
 	}
 	cmd := c.parse(args)
+	if cmd.Err != nil {
+		return fmt.Errorf("cc: %w", cmd.Err)
+	}
 	argv := append([]string{name}, args...)
 	if cmd.Compiles && os.Getenv(catch.EnvLaunch) != "" {
 		if err := logEvent(buildEvent{cacheEvent: cacheEvent{Ran: true}}); err != nil {

@@ -1,14 +1,18 @@
 package toolchain
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -20,11 +24,16 @@ var msvcLinkerName = lazyregexp.New(`^lld-link(?:-\d+(?:\.\d+)*)?$`)
 // linkMSVC runs such a linker, with the runtime behind its own arguments. What is not for x86-64 is linked as it is.
 func (w *wrapper) linkMSVC(ctx context.Context, s *verb.Streams, path string, args []string) error {
 	argv := append([]string{w.name}, args...)
-	line := driver.ParseLLDLink(args, ReadResponse)
-	other := func(name string) bool {
-		return isObject(name) && !madeForX64(name) && !holdsBitcode(name) || filepath.Base(name) == coffObject // which the driver that started it added
+	line := driver.ParseLLDLink(args, ReadResponse, os.Getenv)
+	if line.Line.Err != nil {
+		return fmt.Errorf("ld: %w", line.Line.Err)
 	}
-	if line.Other || w.opts.Shim.Map || !slices.ContainsFunc(line.Inputs, linkedForX64) || slices.ContainsFunc(line.Inputs, other) {
+	inputs, _ := inputsOfLine(&line.Line)
+	other := func(in linkInput) bool {
+		return isObject(in.path) && !madeForX64(in.path) && !holdsBitcode(in.path) || filepath.Base(in.path) == coffObject // which the driver that started it added
+	}
+	mayRecord := func(in linkInput) bool { return linkedForX64(in.path, w.opts.Shim.Use != nil) }
+	if line.Other || w.opts.Shim.Map || !slices.ContainsFunc(inputs, mayRecord) || slices.ContainsFunc(inputs, other) {
 		return become(path, argv)
 	}
 	c, err := clangOf(path)
@@ -43,7 +52,7 @@ func (w *wrapper) linkMSVC(ctx context.Context, s *verb.Streams, path string, ar
 	if err != nil {
 		return err
 	}
-	l := &mixedLink{streams: s, inputs: msvcInputs(&line), runtime: tc.Archive, mode: shim.Mode.String(), output: line.Output, strict: shim.strict()}
+	l := &mixedLink{streams: s, inputs: inputs, runtime: tc.Archive, mode: shim.Mode.String(), output: line.Output, strict: shim.strict()}
 	argv = slices.Concat(argv, line.Options(shim.Mode.Timed()), []string{tc.Archive, "kernel32.lib"})
 	record := mapAssembler{s, tc.Object, true, c.Path, shim.Target}.record(ctx, l.inputs, line.Output)
 	return runLTOLinker(ctx, filepath.Dir(tc.Archive), path, append(argv, record...)[1:], l)
@@ -58,22 +67,15 @@ func (w *wrapper) orderMSVC(ctx context.Context, in *invocation, shim ShimOption
 	if err != nil {
 		return err
 	}
-	inputs := msvcInputs(line)
-	link, err := b.linkArgs(in.streams, b.linker(ctx, in.compiler, nil), line.Output, inputs)
+	inputs, _ := inputsOfLine(&line.Line)
+	linker := b.linker(ctx, in.compiler, nil)
+	linker.refuseOwn(line.Line.OwnOrder())
+	link, err := b.linkArgs(in.streams, linker, line.Output, inputs)
 	if err != nil {
 		return err
 	}
 	l := &mixedLink{streams: in.streams, inputs: inputs, events: laidEvents(link, line.Output)}
 	return l.run(path, append(in.argv, linkByHand(link)...))
-}
-
-// msvcInputs returns the files of a link.
-func msvcInputs(line *driver.LLDLink) []linkInput {
-	inputs := make([]linkInput, 0, len(line.Inputs))
-	for _, name := range line.Inputs {
-		inputs = append(inputs, linkInput{path: name})
-	}
-	return inputs
 }
 
 // isObject reports whether an input is an object by its name, as CMake and Microsoft's tools give it.
@@ -82,12 +84,27 @@ func isObject(name string) bool {
 	return ext == ".obj" || ext == ".o"
 }
 
-// linkedForX64 reports whether an input may have code with probes.
-func linkedForX64(name string) bool { return madeForX64(name) || holdsBitcode(name) }
+// linkedForX64 reports whether an input may have code with probes, or, in a build without any, code that is laid out: archives
+// may be all that a link is given.
+func linkedForX64(name string, laid bool) bool {
+	if madeForX64(name) || holdsBitcode(name) {
+		return true
+	}
+	err := objfile.EachLinkInput(name, func(archive bool, _ string, r *io.SectionReader) error {
+		if !archive {
+			return nil
+		}
+		member, err := io.ReadAll(r)
+		if err == nil && isX64(member) && (laid || bytes.Contains(member, []byte(ourPrefix))) {
+			err = errFound
+		}
+		return err
+	})
+	return errors.Is(err, errFound)
+}
 
 // madeForX64 reports whether a file begins as an object for Windows on x86-64.
 func madeForX64(name string) bool {
-	const amd64 = 0x8664
 	f, err := os.Open(name)
 	if err != nil {
 		return false
@@ -95,5 +112,11 @@ func madeForX64(name string) bool {
 	defer f.Close()
 	var head [2]byte
 	_, err = f.Read(head[:])
-	return err == nil && binary.LittleEndian.Uint16(head[:]) == amd64
+	return err == nil && isX64(head[:])
+}
+
+// isX64 reports whether an object begins so.
+func isX64(object []byte) bool {
+	const amd64 = 0x8664
+	return len(object) > 1 && binary.LittleEndian.Uint16(object) == amd64
 }

@@ -131,6 +131,9 @@ func (l *ltoLinker) link(ctx context.Context, args []string) error {
 		return errors.New("ld: " + envLinker + " is not set: this is a part of cairn cc, which starts it itself")
 	}
 	line := l.parse(args)
+	if line.Err != nil {
+		return fmt.Errorf("ld: %w", line.Err)
+	}
 	in, err := bitcodeInputs(&line)
 	if err != nil {
 		return fmt.Errorf("ld: %w", err)
@@ -160,9 +163,7 @@ func (l *ltoLinker) parse(args []string) driver.LinkerLine {
 	case l.opts.Object == asm.MachO:
 		return driver.ParseLD64(args, ReadResponse)
 	case l.opts.MSVC:
-		line := driver.ParseMSVCLinker(args, ReadResponse)
-		line.LibDirs = os.Getenv("LIB")
-		return line
+		return driver.ParseMSVCLinker(args, ReadResponse, os.Getenv)
 	}
 	line := driver.ParseLinker(args, ReadResponse)
 	if l.opts.Object == asm.COFF {

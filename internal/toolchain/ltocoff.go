@@ -65,6 +65,16 @@ func (m *mergedLink) nativeCOFF(word int, w *driver.LinkerWord, input *ltoInput)
 	return append(append([]string{"/start-lib"}, words...), "/end-lib"), nil
 }
 
+// leaveVariables removes what lld-link would add to the command lines of both steps, which have it.
+func (m *mergedLink) leaveVariables() {
+	for _, name := range []string{"LINK", "_LINK_"} {
+		os.Unsetenv(name)
+	}
+	if m.line.Has("lldignoreenv") {
+		os.Unsetenv("LIB")
+	}
+}
+
 // relinkMSVC completes the arguments of the second step of lld-link.
 func (m *mergedLink) relinkMSVC(args []string) ([]string, error) {
 	if m.line.Has("def") && m.line.Value("out") == "" {

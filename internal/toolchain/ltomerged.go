@@ -32,7 +32,17 @@ func (l *ltoLinker) linkMerged(ctx context.Context, line *driver.LinkerLine, in 
 	defer os.RemoveAll(tmp)
 	m := &mergedLink{ltoLinker: l, line: line, in: in, tmp: tmp, output: line.Output(), thin: map[string]string{}}
 	defer m.removeTexts()
+	log, err := holdLog(filepath.Join(tmp, "log"))
+	if err != nil {
+		return err
+	}
+	if line.MSVC { // what it says is in line
+		m.leaveVariables()
+	}
 	messages, err := m.run(ctx, clang)
+	if err := log.release(err == nil); err != nil {
+		return err
+	}
 	if err != nil {
 		return m.plainly(ctx, messages, err)
 	}
@@ -85,6 +95,10 @@ func (m *mergedLink) plainly(ctx context.Context, messages string, why error) er
 			m.mixed.report()
 		}
 		return ChildError(err)
+	}
+	if m.opts.strict() && m.opts.Use == nil {
+		os.Remove(m.output) // it has no probes: a build must not use it
+		return fmt.Errorf("ld: %s: its optimised code cannot be linked in two steps: %w", m.output, why)
 	}
 	fmt.Fprintf(m.streams.Err, "%scairn: ld: %s: its optimised code cannot be linked in two steps (%v); it is linked as it is\n", messages, m.output, why)
 	return logUntouched(m.output, "its optimised code cannot be linked in two steps", "")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -71,6 +72,9 @@ func machOTarget(args []string) string {
 func (w *wrapper) linkMachO(ctx context.Context, s *verb.Streams, path string, args []string) error {
 	argv := append([]string{w.name}, args...)
 	line := driver.ParseLD64(args, ReadResponse)
+	if line.Err != nil {
+		return fmt.Errorf("ld: %w", line.Err)
+	}
 	words := line.Without()
 	asIs := slices.ContainsFunc(words, func(a string) bool {
 		return a == "-r" || a == "--version" || a == "--help" || filepath.Base(a) == machOObject

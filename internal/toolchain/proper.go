@@ -29,9 +29,13 @@ const properFile = "msvc"
 // parse reads the compiler's arguments.
 func (c Compiler) parse(args []string) driver.Command {
 	if driver.IsCL(c.Path) {
-		return driver.ParseCL(args, ReadResponse)
+		cmd := driver.ParseCL(args, ReadResponse, os.Getenv)
+		cmd.AddLINK(ReadResponse, os.Getenv)
+		return cmd
 	}
-	return driver.Parse(c.Family, args, ReadResponse)
+	cmd := driver.Parse(c.Family, args, ReadResponse)
+	cmd.AddLINK(ReadResponse, os.Getenv)
+	return cmd
 }
 
 // writeProper puts cairn beside the assembler's stand-in under the compiler's name, if the system is MSVC's. The driver finds its

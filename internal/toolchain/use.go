@@ -207,6 +207,7 @@ func useCompiler(ctx context.Context, in *invocation, shim ShimOptions) error {
 		if b.windows && linker.Kind == linkorder.LLD && c.Family != driver.Clang {
 			linker.Err = errors.New("lld moves functions for Windows in objects by clang only: link with GNU ld")
 		}
+		linker.refuseOwn(cmd.OwnOrder())
 		if link, err = b.linkArgs(s, linker, cmd.Output, inputs); err != nil {
 			return err
 		}

@@ -3,9 +3,11 @@ package toolchain
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/layout/linkorder"
 )
 
@@ -20,6 +22,8 @@ func (w *wrapper) useLinker(ctx context.Context, in *invocation, shim ShimOption
 		return err
 	}
 	linker := LinkerAt(ctx, path)
+	line := driver.ParseLinker(argv[1:], ReadResponse)
+	linker.refuseOwn(line.OwnOrder())
 	inputs, _ := linkerInputs(argv[1:])
 	link, err := b.linkArgs(in.streams, linker, outputOf(argv), inputs)
 	if err != nil {
@@ -40,6 +44,13 @@ func (w *wrapper) useLinker(ctx context.Context, in *invocation, shim ShimOption
 		return runLTOLinker(ctx, b.dir, path, argv[1:], l)
 	}
 	return l.run(path, argv)
+}
+
+// refuseOwn makes an order of the link's own, which an option gives, a reason for none of ours: linkers have one.
+func (l *FoundLinker) refuseOwn(option string) {
+	if option != "" && l.Err == nil {
+		l.Err = fmt.Errorf("the link has an order of its own (%s): remove it to have that of the profile", option)
+	}
 }
 
 // linkByHand returns the arguments for a linker that a build starts itself:

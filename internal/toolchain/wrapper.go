@@ -269,6 +269,9 @@ func (w *wrapper) Run(ctx context.Context, s *verb.Streams, args []string) error
 	case machOLinkerName().MatchString(w.name):
 		return w.linkMachO(ctx, s, path, args)
 	case linkerName().MatchString(w.name):
+		if line := driver.ParseLinker(args, ReadResponse); line.Err != nil {
+			return fmt.Errorf("ld: %w", line.Err)
+		}
 		return w.link(ctx, s, path, args)
 	}
 	return w.compile(ctx, s, path, args)

@@ -38,6 +38,9 @@ func newWrapLink(ctx context.Context, command []string) (*wrapLink, error) {
 		return nil, err
 	}
 	l.cmd = driver.Parse(c.Family, l.args, toolchain.ReadResponse)
+	if l.cmd.Err != nil {
+		return nil, fmt.Errorf("wrap: %w", l.cmd.Err)
+	}
 	if c.MakesMachO(ctx, &l.cmd) {
 		return nil, fmt.Errorf("wrap: %s makes Mach-O files, whose linkers have no --wrap: only ELF is supported", l.name)
 	}

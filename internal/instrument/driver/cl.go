@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -14,17 +15,24 @@ import (
 // IsCL reports whether a compiler's name is that of clang with the options of Microsoft's.
 func IsCL(name string) bool { return strings.HasPrefix(path.Base(name), "clang-cl") }
 
-// ParseCL is Parse for clang-cl.
-func ParseCL(args []string, read ReadFunc) Command {
-	words := clWords(args, read, 0)
+// ParseCL is Parse for clang-cl, which also has arguments in variables of its environment.
+func ParseCL(args []string, read ReadFunc, env GetFunc) Command {
+	args, err := expandCL(args, read, env)
+	words := clWords(args)
 	if !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "--target=") }) {
 		words = append(words, "--target=x86_64-pc-windows-msvc")
 	}
-	c := Parse(Clang, words, read)
+	c := Parse(Clang, words, noFile)
 	c.CL = true
+	if c.Err == nil {
+		c.Err = err
+	}
 	c.Target = append([]string{"--driver-mode=gcc"}, c.Target...)
 	return c
 }
+
+// noFile reads response files that have been read: what is left is no file.
+func noFile(string) (string, error) { return "", fs.ErrNotExist }
 
 // clSpelled are options that are another word of clang's.
 var clSpelled = map[string]string{
@@ -36,8 +44,8 @@ var clSpelled = map[string]string{
 var clSeparate = setOf("D U I FI imsvc external:I winsysroot vctoolsdir winsdkdir Xclang mllvm")
 
 // clWords translates the arguments of clang-cl.
-func clWords(args []string, read ReadFunc, depth int) (words []string) {
-	for i := 0; i < len(args) && len(words) < maxArgs; i++ {
+func clWords(args []string) (words []string) {
+	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		next := func() string { // an output's or a source's name
 			i++
@@ -45,12 +53,6 @@ func clWords(args []string, read ReadFunc, depth int) (words []string) {
 				return args[i]
 			}
 			return ""
-		}
-		if strings.HasPrefix(arg, "@") && depth < maxResponseDepth {
-			if text, err := read(arg[1:]); err == nil {
-				words = append(words, clWords(splitCL(text), read, depth+1)...)
-				continue
-			}
 		}
 		name := strings.TrimLeft(arg, "-/")
 		switch {
@@ -102,39 +104,11 @@ func clLinkWords(args []string) (words []string) {
 			words = append(words, "-shared")
 		case name == "nodefaultlib":
 			words = append(words, "-nodefaultlibs")
+		default:
+			words = append(words, "-Xlinker", arg)
 		}
 	}
 	return words
-}
-
-// splitCL splits the text of a response file as Microsoft's tools do: at white space, outside of quotes; a backslash is one but
-// before a quote.
-func splitCL(text string) (out []string) {
-	var word strings.Builder
-	quoted, inWord := false, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\\' && i+1 < len(text) && text[i+1] == '"':
-			i++
-			word.WriteByte('"')
-			inWord = true
-		case c == '"':
-			quoted, inWord = !quoted, true
-		case !quoted && strings.IndexByte(" \t\r\n", c) >= 0:
-			if inWord {
-				out = append(out, word.String())
-				word.Reset()
-				inWord = false
-			}
-		default:
-			word.WriteByte(c)
-			inWord = true
-		}
-	}
-	if inWord {
-		out = append(out, word.String())
-	}
-	return out
 }
 
 // clArgs is Args for clang-cl.

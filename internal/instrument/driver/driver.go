@@ -46,6 +46,7 @@ type Command struct {
 
 	Refusal string // why its code gets no probes and what to do; "" if it gets some
 	Alien   bool   // with Refusal: the runtime cannot be linked into what it makes, either
+	Err     error  // ErrLong
 }
 
 // Reading is what a command reads.
@@ -138,8 +139,11 @@ type parser struct {
 }
 
 func (p *parser) parse(args []string, depth int) {
-	for i := 0; i < len(args) && p.seen < maxArgs; i++ {
-		p.seen++
+	if p.seen += len(args); p.seen > maxArgs {
+		p.cmd.Err = ErrLong
+		return
+	}
+	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		switch {
 		case strings.HasPrefix(arg, "@") && depth < maxResponseDepth:

@@ -53,12 +53,15 @@ var ld64Files = map[string]string{
 func ParseLD64(args []string, read ReadFunc) LinkerLine {
 	p := linkerParser{read: read}
 	p.parseLD64(args, 0)
-	return LinkerLine{Words: p.words, Apple: true}
+	return LinkerLine{Words: p.words, Apple: true, Err: p.err}
 }
 
 func (p *linkerParser) parseLD64(args []string, depth int) {
-	for i := 0; i < len(args) && p.seen < maxArgs; i++ {
-		p.seen++
+	if p.seen += len(args); p.seen > maxArgs {
+		p.err = ErrLong
+		return
+	}
+	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		if strings.HasPrefix(arg, "@") && depth < maxResponseDepth {
 			if text, err := p.read(arg[1:]); err == nil {

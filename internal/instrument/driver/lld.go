@@ -14,6 +14,7 @@ type LinkerLine struct {
 	MSVC  bool // lld-link
 	// LibDirs is LIB of the environment, where lld-link looks for inputs as well: directories with ; between them.
 	LibDirs string
+	Err     error // ErrLong
 }
 
 // LinkerWord is an input or an option, with its value.
@@ -53,7 +54,7 @@ var longO = []string{"omagic", "output", "orphan-handling", "oformat", "opt-rema
 func ParseLinker(args []string, read ReadFunc) LinkerLine {
 	p := linkerParser{read: read}
 	p.parse(args, 0)
-	return LinkerLine{Words: p.words}
+	return LinkerLine{Words: p.words, Err: p.err}
 }
 
 type linkerParser struct {
@@ -62,11 +63,15 @@ type linkerParser struct {
 	static, binary, lazy bool
 	saved                []bool // --push-state of static
 	seen                 int
+	err                  error // ErrLong
 }
 
 func (p *linkerParser) parse(args []string, depth int) {
-	for i := 0; i < len(args) && p.seen < maxArgs; i++ {
-		p.seen++
+	if p.seen += len(args); p.seen > maxArgs {
+		p.err = ErrLong
+		return
+	}
+	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		switch {
 		case strings.HasPrefix(arg, "@") && depth < maxResponseDepth:

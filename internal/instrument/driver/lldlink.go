@@ -8,7 +8,7 @@ import (
 
 // LLDLink is what cairn must know of a command line of lld-link.
 type LLDLink struct {
-	Inputs []string
+	Line   LinkerLine // with the inputs of the command alone, not those of /defaultlib
 	Output string
 	Other  bool // it links no program: it makes a library, or prints something
 	bare   bool // without default libraries
@@ -16,14 +16,12 @@ type LLDLink struct {
 }
 
 // ParseLLDLink reads the arguments of lld-link.
-func ParseLLDLink(args []string, read ReadFunc) (l LLDLink) {
-	line := ParseMSVCLinker(args, read)
+func ParseLLDLink(args []string, read ReadFunc, env GetFunc) (l LLDLink) {
+	line := ParseMSVCLinker(args, read, env)
+	l.Line = line
+	l.Line.Words = slices.DeleteFunc(slices.Clone(line.Words), func(w LinkerWord) bool { return w.Load == "/defaultlib:" })
 	for i := range line.Words {
 		switch w := &line.Words[i]; w.Option {
-		case "":
-			if w.Load != "/defaultlib:" {
-				l.Inputs = append(l.Inputs, w.Value)
-			}
 		case "debug":
 			l.debug = true
 		case "nodefaultlib":
@@ -41,11 +39,16 @@ func ParseLLDLink(args []string, read ReadFunc) (l LLDLink) {
 // Options returns the options of a link with the runtime, of a mode that measures time or not.
 func (l *LLDLink) Options(timed bool) []string { return msvcOptions(l.bare, timed && !l.debug) }
 
-// ParseMSVCLinker reads the arguments of lld-link. Names of options are in lower case, without a dash or a slash. Libraries that
-// an option names (/defaultlib, /wholearchive) are inputs, of which Load is the option.
-func ParseMSVCLinker(args []string, read ReadFunc) LinkerLine {
+// ParseMSVCLinker reads the arguments of lld-link, and those in its environment. Names of options are in lower case, without a dash
+// or a slash. Libraries that an option names (/defaultlib, /wholearchive) are inputs, of which Load is the option.
+func ParseMSVCLinker(args []string, read ReadFunc, env GetFunc) LinkerLine {
 	l := LinkerLine{MSVC: true}
-	l.parseMSVC(args, read, 0)
+	if env != nil {
+		l.LibDirs = env("LIB")
+	}
+	words, err := expandLINK(args, read, env)
+	l.parseMSVC(words)
+	l.Err = err
 	lazy := false
 	for i := range l.Words {
 		switch w := &l.Words[i]; {
@@ -58,17 +61,8 @@ func ParseMSVCLinker(args []string, read ReadFunc) LinkerLine {
 	return l
 }
 
-func (l *LinkerLine) parseMSVC(args []string, read ReadFunc, depth int) {
+func (l *LinkerLine) parseMSVC(args []string) {
 	for _, arg := range args {
-		if len(l.Words) >= maxArgs {
-			return
-		}
-		if strings.HasPrefix(arg, "@") && depth < maxResponseDepth {
-			if text, err := read(arg[1:]); err == nil {
-				l.parseMSVC(splitCL(text), read, depth+1)
-				continue
-			}
-		}
 		w := LinkerWord{Args: []string{arg}, Value: arg, Lib: true}
 		rest := strings.TrimLeft(arg, "-/")
 		name, value, _ := strings.Cut(rest, ":")
