@@ -21,6 +21,7 @@ const (
 	CallsGeneric SystemCalls = wire.CallsGeneric // include/uapi/asm-generic/unistd.h: AArch64 and newer machines
 	CallsWindows SystemCalls = wire.CallsWindows // wire.WindowsCalls
 	CallsArm     SystemCalls = wire.CallsArm     // arch/arm/tools/syscall.tbl
+	CallsMacOS   SystemCalls = wire.CallsMacOS   // XNU's bsd/kern/syscalls.master and, behind wire.MachTraps, its traps of Mach
 	CallsUnknown SystemCalls = wire.CallsUnknown
 )
 
@@ -41,6 +42,14 @@ func (t SystemCalls) Name(number int) string {
 			return names[number]
 		}
 		return "a system call"
+	case CallsMacOS:
+		if i := slices.Index(callNames().macOS, strconv.Itoa(number)); i >= 0 {
+			return callNames().macOS[i+1]
+		}
+		if number > wire.MachTraps {
+			return fmt.Sprintf("trap %d of Mach", number-wire.MachTraps)
+		}
+		return fmt.Sprintf("system call %d", number)
 	case CallsArm:
 		if i := slices.Index(callNames().arm, strconv.Itoa(number)); i >= 0 {
 			return callNames().arm[i+1]
@@ -61,14 +70,14 @@ func (t SystemCalls) Name(number int) string {
 	return fmt.Sprintf("system call %d", number)
 }
 
-var callNames = sync.OnceValue(func() (n struct{ x86_64, generic, added, arm, windows []string }) {
-	n.windows, n.arm = strings.Fields(wire.WindowsCalls), strings.Fields(namesArm)
+var callNames = sync.OnceValue(func() (n struct{ x86_64, generic, added, arm, macOS, windows []string }) {
+	n.windows, n.arm, n.macOS = strings.Fields(wire.WindowsCalls), strings.Fields(namesArm), strings.Fields(namesMacOS)
 	n.x86_64, n.generic, n.added = strings.Fields(namesX86_64), strings.Fields(namesGeneric), strings.Fields(namesAdded)
 	return n
 })
 
 // The names of the system calls, from number 0 on; of those since Linux 5.1, which have one number on all machines, from
-// firstAdded on. "-" has none. Of Armv7 those in which threads wait, behind their numbers.
+// firstAdded on. "-" has none. Of Armv7 and of macOS those in which threads wait, behind their numbers.
 const (
 	firstAdded = 424
 
@@ -77,6 +86,18 @@ const (
 		"pwrite64 221 fcntl 240 futex 252 epoll_wait 265 clock_nanosleep 280 waitid 283 connect 285 accept 289 send 290 " +
 		"sendto 291 recv 292 recvfrom 296 sendmsg 297 recvmsg 322 openat 335 pselect6 336 ppoll 346 epoll_pwait 366 " +
 		"accept4"
+
+	namesMacOS = "3 read 4 write 5 open 6 close 7 wait4 27 recvmsg 28 sendmsg 29 recvfrom 30 accept 36 sync 54 ioctl 65 msync 73 " +
+		"munmap 75 madvise 92 fcntl 93 select 95 fsync 98 connect 111 sigsuspend 120 readv 121 writev 128 rename 131 flock 133 sendto " +
+		"153 pread 154 pwrite 173 waitid 187 fdatasync 197 mmap 230 poll 261 msgrcv 271 sem_wait 301 psynch_mutexwait " +
+		"305 psynch_cvwait 306 psynch_rw_rdlock 307 psynch_rw_wrlock 315 aio_suspend 330 __sigwait 334 __semwait_signal 337 sendfile " +
+		"338 stat64 339 fstat64 340 lstat64 344 getdirentries64 363 kevent 368 workq_kernreturn 369 kevent64 374 kevent_qos 375 " +
+		"kevent_id 394 pselect 395 pselect 396 read 397 write 398 open 399 close 400 wait4 401 recvmsg 402 sendmsg 403 recvfrom 404 " +
+		"accept 405 msync 406 fcntl 407 select 408 fsync 409 connect 410 sigsuspend 411 readv 412 writev 413 sendto 414 pread 415 " +
+		"pwrite 416 waitid 417 poll 419 msgrcv 420 sem_wait 421 aio_suspend 422 __sigwait 423 __semwait_signal 463 openat 464 openat " +
+		"515 ulock_wait 544 ulock_wait2 1055 mach_msg 1056 mach_msg 1060 semaphore_wait 1061 semaphore_wait_signal 1062 " +
+		"semaphore_timedwait 1063 semaphore_timedwait_signal 1071 mach_msg2 1083 swtch_pri 1084 swtch 1085 thread_switch 1086 " +
+		"clock_sleep 1114 mach_wait_until"
 
 	namesX86_64 = "read write open close stat fstat lstat poll lseek mmap mprotect munmap brk rt_sigaction rt_sigprocmask " +
 		"rt_sigreturn ioctl pread64 pwrite64 readv writev access pipe select sched_yield mremap msync mincore madvise " +

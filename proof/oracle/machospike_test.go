@@ -4,6 +4,7 @@ package oracle
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -92,5 +93,44 @@ func TestMachOSpikeLife(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestMachOWhy looks at why calls took too long in a program for macOS and iOS, also of one that has not ended when the program does:
+// what the same program has for Linux and Windows, but for the names of functions of the system's libraries. Where a call waited, the
+// lines of dsymutil tell.
+func TestMachOWhy(t *testing.T) {
+	t.Parallel()
+	shorttest.Proof(t)
+	mustHave(t, "dsymutil-22")
+	for _, system := range []apple{macOS, iOS} {
+		for _, flags := range shorttest.Rows(1, "-O2 -g", "-O0 -g", "-Os -g -flto=thin") {
+			t.Run(system.target+flags, func(t *testing.T) {
+				t.Parallel()
+				args := system.linuxArgs(t, flags, filepath.Join("testdata", "windowsspikes", "why.cc"))
+				program := build(t, "spike --threshold 30ms --small 0", "clang++-22", args...)
+				want := slices.Clone(whyRows)
+				want[3] = strings.Replace(want[3], "below it: true", "below it: false", 1)
+				if strings.Contains(flags, "-flto") {
+					want = want[1:] // whose objects are gone
+				} else {
+					output(t, command(t, "dsymutil-22", program))
+				}
+				for ms := 60; ; ms *= 3 {
+					logs := t.TempDir()
+					cmd := system.load(t, system.emulator, program, strconv.Itoa(ms))
+					cmd.Env = append(cmd.Env, "CAIRN_DIR="+logs)
+					checkAnswer(t, output(t, cmd), "ends\n")
+					rows := lateRows(t, logs, program)
+					missing := slices.DeleteFunc(slices.Clone(want), func(row string) bool { return rows[row] })
+					if ms > 2000 && len(missing) > 0 {
+						t.Errorf("no %q in %q", missing, slices.Sorted(maps.Keys(rows)))
+					}
+					if ms > 2000 || len(missing) == 0 {
+						break
+					}
+				}
+			})
+		}
 	}
 }

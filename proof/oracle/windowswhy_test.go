@@ -31,11 +31,12 @@ type lateCall struct {
 	}
 }
 
-// waitsOf has the system calls of Linux and of Windows in which threads sleep, and wait for others: those of winpthreads sleep in a wait
-// for events.
+// waitsOf has the system calls of Linux, Windows and macOS in which threads sleep, and wait for others: those of winpthreads sleep in a
+// wait for events.
 var waitsOf = map[string]string{
 	"clock_nanosleep": "waits", "NtDelayExecution": "waits", "futex": "waits", "NtWaitForSingleObject": "waits",
 	"NtWaitForMultipleObjects": "waits", "NtWaitForAlertByThreadId": "waits",
+	"__semwait_signal": "waits", "psynch_mutexwait": "waits", "psynch_cvwait": "waits",
 }
 
 // lateRows returns why the calls of testdata/windowsspikes/why.cc took too long.

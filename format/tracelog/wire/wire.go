@@ -356,7 +356,9 @@ const (
 	CallsGeneric = 2 // asm-generic/unistd.h, which AArch64 and newer machines have
 	CallsWindows = 3 // places in WindowsCalls
 	CallsArm     = 4 // arch/arm/tools/syscall.tbl
+	CallsMacOS   = 5 // bsd/kern/syscalls.master; traps of Mach, whose numbers are negative, are behind MachTraps
 	CallsUnknown = 7
+	MachTraps    = 1024
 	// CallFault stands for a system call: the thread waited outside of all, for memory.
 	CallFault = 0xfffffffe
 )

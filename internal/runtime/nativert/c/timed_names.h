@@ -6,6 +6,7 @@
 #define append __cairn_append
 #define append_time __cairn_append_time
 #define apply_word __cairn_apply_word
+#define ask __cairn_ask
 #define asks __cairn_asks
 #define away __cairn_away
 #define begin __cairn_begin
@@ -24,11 +25,13 @@
 #define call_at __cairn_call_at
 #define call_in __cairn_call_in
 #define call_left __cairn_call_left
+#define call_of __cairn_call_of
 #define callback __cairn_callback
 #define change __cairn_change
 #define channels_go __cairn_channels_go
 #define children __cairn_children
 #define clear __cairn_clear
+#define clock_begins __cairn_clock_begins
 #define clock_of __cairn_clock_of
 #define close_call __cairn_close_call
 #define commit __cairn_commit
@@ -37,8 +40,10 @@
 #define constructor __cairn_constructor
 #define control __cairn_control
 #define copy __cairn_copy
+#define copy_stack __cairn_copy_stack
 #define cpu_ns __cairn_cpu_ns
 #define cpu_of __cairn_cpu_of
+#define cpu_of_watched __cairn_cpu_of_watched
 #define cpu_step __cairn_cpu_step
 #define create __cairn_create
 #define current_node __cairn_current_node
@@ -66,6 +71,7 @@
 #define fiber_goes __cairn_fiber_goes
 #define find __cairn_find
 #define find_child __cairn_find_child
+#define find_context __cairn_find_context
 #define find_id __cairn_find_id
 #define find_section __cairn_find_section
 #define find_shared __cairn_find_shared
@@ -76,7 +82,9 @@
 #define forget __cairn_forget
 #define forget_thread __cairn_forget_thread
 #define fork_mode __cairn_fork_mode
+#define fork_watch __cairn_fork_watch
 #define forked __cairn_forked
+#define frame_at __cairn_frame_at
 #define frame_chunk __cairn_frame_chunk
 #define frame_of __cairn_frame_of
 #define free_threads __cairn_free_threads
@@ -90,6 +98,7 @@
 #define halve __cairn_halve
 #define happens __cairn_happens
 #define has_clock __cairn_has_clock
+#define has_ended __cairn_has_ended
 #define hear __cairn_hear
 #define hold_end __cairn_hold_end
 #define hold_thread __cairn_hold_thread
@@ -98,6 +107,7 @@
 #define identity_of __cairn_identity_of
 #define idle __cairn_idle
 #define ignored __cairn_ignored
+#define image_at __cairn_image_at
 #define image_goes __cairn_image_goes
 #define image_size __cairn_image_size
 #define in_mirror __cairn_in_mirror
@@ -170,6 +180,7 @@
 #define moment __cairn_moment
 #define move_registers __cairn_move_registers
 #define moved_from __cairn_moved_from
+#define name_of_watched __cairn_name_of_watched
 #define names_go __cairn_names_go
 #define new_block __cairn_new_block
 #define new_chunk __cairn_new_chunk
@@ -219,8 +230,10 @@
 #define open_rule __cairn_open_rule
 #define optional __cairn_optional
 #define original __cairn_original
+#define own_cpu __cairn_own_cpu
 #define own_list __cairn_own_list
 #define own_slot __cairn_own_slot
+#define own_stack __cairn_own_stack
 #define own_thread __cairn_own_thread
 #define own_word __cairn_own_word
 #define parent_of __cairn_parent_of
@@ -246,10 +259,12 @@
 #define put_settings __cairn_put_settings
 #define put_some __cairn_put_some
 #define put_text __cairn_put_text
+#define put_unseen __cairn_put_unseen
 #define put_value __cairn_put_value
 #define query_thread __cairn_query_thread
 #define ran __cairn_ran
 #define read_environment __cairn_read_environment
+#define read_memory __cairn_read_memory
 #define read_name __cairn_read_name
 #define read_tsc __cairn_read_tsc
 #define readable_to __cairn_readable_to
@@ -305,6 +320,7 @@
 #define start_depth __cairn_start_depth
 #define start_flight __cairn_start_flight
 #define start_mode __cairn_start_mode
+#define start_of __cairn_start_of
 #define start_watch __cairn_start_watch
 #define state_of __cairn_state_of
 #define stay __cairn_stay
@@ -324,6 +340,7 @@
 #define tell_last __cairn_tell_last
 #define thread_ended __cairn_thread_ended
 #define thread_ends __cairn_thread_ends
+#define thread_event __cairn_thread_event
 #define thread_number __cairn_thread_number
 #define thread_of __cairn_thread_of
 #define tick __cairn_tick
@@ -344,6 +361,7 @@
 #define variable __cairn_variable
 #define walk __cairn_walk
 #define walk_copy __cairn_walk_copy
+#define walk_frames __cairn_walk_frames
 #define walk_from __cairn_walk_from
 #define watch_thread __cairn_watch_thread
 #define watch_tick __cairn_watch_tick

@@ -3,7 +3,7 @@
 /* What the loader knows of functions for Go programs. */
 struct function { const char *name; void *at; };
 extern const struct function go_functions[];
-extern const struct function thread_functions[];
+extern const struct function thread_functions[], mach_functions[];
 void thread_begins(void); /* sets up what Go has in a thread */
 
 /* Thread-local variables: the thunk of their descriptors, the end of an object of a thread, and what the
@@ -19,3 +19,7 @@ void register_unwind(uint64_t image, const void *section, uint64_t size, void *e
 /* What a thread has for keys of pthread, and code that reads it. */
 void begin_slots(void);
 void rename_register(void *at, uint64_t size);
+
+/* What Mach knows of a thread begins and ends. */
+void mach_begins(void);
+void mach_ends(void);

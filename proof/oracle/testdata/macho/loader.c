@@ -182,6 +182,8 @@ static uint64_t resolve(const char *name, int weak) {
     if (!strcmp(f->name, name)) at = (uint64_t)f->at;
   for (const struct function *f = thread_functions; !at && !is_go && f->name; f++)
     if (!strcmp(f->name, name)) at = (uint64_t)f->at;
+  for (const struct function *f = mach_functions; !at && !is_go && f->name; f++)
+    if (!strcmp(f->name, name)) at = (uint64_t)f->at;
   for (size_t i = 0; !at && i < sizeof shims / sizeof *shims; i++)
     if (!strcmp(shims[i].name, name)) at = (uint64_t)shims[i].at;
   if (!at && *name == '_') at = (uint64_t)dlsym(RTLD_DEFAULT, name + 1);

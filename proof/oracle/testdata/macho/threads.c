@@ -41,6 +41,7 @@ static void end_values(void *unused) {
       again = 1;
     }
   }
+  mach_ends();
 }
 
 void begin_slots(void) {
@@ -49,6 +50,7 @@ void begin_slots(void) {
   syscall(SYS_arch_prctl, 0x1001 /* ARCH_SET_GS */, (void *)slots);
 #endif
   pthread_setspecific(at_end, (void *)slots);
+  mach_begins();
 }
 
 static int my_key_create(uint64_t *key, void (*end)(void *)) {
@@ -96,6 +98,7 @@ static int my_sigmask(int how, const uint32_t *set, uint32_t *old) {
   static __thread sigset_t before;
   sigset_t all;
   sigfillset(&all);
+  sigdelset(&all, SIGSTKFLT); /* Mach suspends threads whatever they block */
   if (how == 1 && *set == ~0u) return pthread_sigmask(SIG_BLOCK, &all, &before);
   return pthread_sigmask(SIG_SETMASK, &before, 0);
 }

@@ -11,10 +11,8 @@
  *   coff_mirror.h   stacks whose return addresses detours replace, which other programs do not have
  *   coff_fiber.c    for how long stacks did not run
  *   coff_watch.c    what the clock's thread sees of the others: processor time, waits
- *   coff_open.c     calls that have not ended
  *   coff_control.c  control while the program runs
  *   coff_flight.c   the flight recorder, if it is compiled with CAIRN_FLIGHT
- *   coff_why.c      why a call took long
  *   coff_tree.h     mode stacks: what the trees of calls, which are those of other systems, get from this one
  *   coff_tree.c     where inserted code comes to
  *   coff_trace.c    mode trace: chunks of events
@@ -283,7 +281,12 @@ struct thread {
   u64 record[(LOG_EPISODE_SIZE + LOG_MAX_ENTRIES * LOG_ENTRY_SIZE) / 8];
 };
 
-#include "coff_watch.h"
+/* handle: its own; block: its environment block, while it runs; lock_sp: where it enters a critical section, but for the first try. */
+#define WATCHED_OWN void *handle; u64 *block, lock_sp;
+/* cycles: 0 if there are only times, which advance in steps of the system's clock; tsc, began: when the counter of cycles was read first;
+ * calls: modules whose functions are system calls. */
+#define WATCH_OWN i32 (*cycles)(void *, u64 *), (*lock_loader)(u32, u32 *, u64 *), (*unlock_loader)(u32, u64); u64 tsc, began; const u8 *calls[2];
+#include "watch.h"
 
 static inline u64 less(u64 a, u64 b) { return a > b ? a - b : 0; }
 static inline u64 least(u64 a, u64 b) { return a < b ? a : b; }

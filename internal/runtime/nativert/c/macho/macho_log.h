@@ -65,12 +65,18 @@ static void begin_chunk(struct process *p, u8 *c, u32 kind, u64 time) {
   store((u32 *)c, LOG_CHUNK_MAGIC);
 }
 
+/* new_chunk maps another chunk, with its header; 0 if there is no room. */
+static u8 *new_chunk(struct process *p, u32 kind, u64 time) {
+  u8 *c = map_chunk(p);
+  if (c) begin_chunk(p, c, kind, time);
+  return c;
+}
+
 /* room returns room for a record, which is zero but for its head, or 0. Readers see it when its type is there. */
 static u8 *room(struct process *p, u32 size, u32 a) {
   int full = p->first_used + size > CHUNK;
   if (full && (!p->more || p->more_used + size > CHUNK)) {
-    if (!(p->more = map_chunk(p))) return 0;
-    begin_chunk(p, p->more, LOG_KIND_RECORDS, p->mono);
+    if (!(p->more = new_chunk(p, LOG_KIND_RECORDS, p->mono))) return 0;
     p->more_used = LOG_CHUNK_HEADER_SIZE;
   }
   u32 *used = full ? &p->more_used : &p->first_used;
@@ -108,6 +114,8 @@ static void write_status(struct process *p) {
 #else
 enum { STATUS = LOG_TYPE_TRAILER, STATUS_SIZE = LOG_TRAILER_SIZE };
 
+static void put_unseen(const struct process *p, u64 *f); /* in mode spike */
+
 static void write_status(struct process *p) {
   u64 *f = (u64 *)(p->first + LOG_CHUNK_HEADER_SIZE);
   f[1] = now(p), f[2] = load(&p->ticks), f[3] = p->blind, f[4] = p->late, f[5] = load(&p->worst);
@@ -115,6 +123,9 @@ static void write_status(struct process *p) {
   f[10] = p->threshold, f[11] = p->period, f[12] = p->low * 1000ul;
   f[13] = LOG_TICK_THREAD | (u64)p->threads << 32;
   f[16] = p->episodes;
+#if CAIRN_MODE == LOG_MODE_SPIKE
+  put_unseen(p, f);
+#endif
   ((u32 *)f)[1] = p->ended ? LOG_TRAILER_FINAL : 0;
 }
 #endif
@@ -128,7 +139,7 @@ static void put_header(const struct process *p, u8 *h) {
   *(u32 *)(h + LOG_PID_OFFSET) = (u32)p->pid;
   *(u64 *)(h + LOG_REALTIME_OFFSET) = p->real;
   *(u64 *)(h + LOG_MONOTONIC_OFFSET) = p->mono;
-  *(u32 *)(h + LOG_FLAGS_OFFSET) = (p->forked ? LOG_FORKED : 0) | LOG_CALLS_UNKNOWN << LOG_CALLS_SHIFT;
+  *(u32 *)(h + LOG_FLAGS_OFFSET) = (p->forked ? LOG_FORKED : 0) | LOG_CALLS_MAC_OS << LOG_CALLS_SHIFT;
   *(u32 *)(h + LOG_MODE_OFFSET) = CAIRN_MODE;
   *(u32 *)(h + LOG_CHECKSUM_OFFSET) = sum_of(h, LOG_CHECKSUM_OFFSET);
 }

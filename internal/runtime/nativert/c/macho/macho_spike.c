@@ -6,6 +6,29 @@ struct context {
   u64 pc, sp, next, fp;
 };
 
+/* What thread_info tells of a thread. */
+struct about {
+  u64 user, system; /* ns */
+  i32 usage, policy, run_state, flags, sleeps, priorities[3];
+  char name[64];
+};
+
+typedef void (*watched_hook)(u32 event, u64 thread, void *, u64);
+extern u32 mach_task_self_ WEAK;
+extern int thread_suspend(u32) WEAK, thread_resume(u32) WEAK, thread_get_state(u32, i32, u32 *, u32 *) WEAK, thread_info(u32, u32, i32 *, u32 *) WEAK;
+extern int vm_read_overwrite(u32, u64, u64, u64, u64 *) WEAK;
+extern watched_hook pthread_introspection_hook_install(watched_hook) WEAK;
+
+struct mach {
+  int (*suspend)(u32), (*resume)(u32), (*state)(u32, i32, u32 *, u32 *), (*info)(u32, u32, i32 *, u32 *), (*read)(u32, u64, u64, u64, u64 *);
+};
+
+/* port: of the thread; low, high: of its stack; state: 0 if it has none. */
+#define WATCHED_OWN u32 port, ended; u64 low, high; struct thread *state;
+/* rests: the thread of the last time waited; call: that the stopped thread is in. */
+#define WATCH_OWN struct mach mach; struct about about; u32 rests; i64 call; u64 state[34];
+#include "watch.h"
+
 struct thread {
   u32 tid, busy, named, name_length;
   u32 notes, inactive, paused, pauses; /* of marks: 0 */
@@ -40,14 +63,24 @@ static int stamps(const struct process *p, const struct module *m, u64 f) {
   return at >= m->start && at + 8 <= m->end && *(u8 *const *)at == p->base;
 }
 
+/* image_at returns the image that an address is in, 0 if none that is known. */
+static const struct module *image_at(const struct process *p, u64 pc) {
+  for (const struct module *m = p->module; m < p->module + p->modules; m++)
+    if (load(&m->image) && pc >= m->start && pc < m->end) return m;
+  return 0;
+}
+
+/* start_of returns the start of the function that an address is in, 0 if it is not known. */
+static u64 start_of(const struct process *p, u64 pc) {
+  const struct module *m = image_at(p, pc);
+  return m ? function_of(m, pc) : 0;
+}
+
 /* is_stamped reports whether the function that an address is in stamps its calls. */
 static int is_stamped(const struct process *p, u64 pc) {
-  for (const struct module *m = p->module; m < p->module + p->modules; m++)
-    if (load(&m->image) && pc >= m->start && pc < m->end) {
-      u64 f = function_of(m, pc);
-      return f && stamps(p, m, f);
-    }
-  return 0;
+  const struct module *m = image_at(p, pc);
+  u64 f = m ? function_of(m, pc) : 0;
+  return f && stamps(p, m, f);
 }
 
 /* set_times sets the times of an entry as of e. */
@@ -65,8 +98,23 @@ enum { FRAME = 8, FRAME_STEP = 8 };
 #endif
 #define ADDRESS ((1ul << 47) - 1) /* without a signature */
 
-static void walk(struct process *p, const struct context *c, u64 e, struct stack *s) {
-  u64 pc = c->pc, sp = c->sp, next = c->next, fp = c->fp, high = ((struct thread *)own_slot(8 * p->key))->high;
+/* A part of a stack that may be read; or a copy of it, which is delta behind it. */
+struct span {
+  u64 low, high, delta;
+  const struct watch *watch; /* 0: nothing else is to be read */
+};
+
+static u64 read_memory(const struct watch *k, u64 at, void *to, u64 n);
+
+/* frame_at reads a frame: that of the caller, and the return address. Frames on other stacks may be anywhere. */
+static int frame_at(const struct span *x, u64 fp, u64 *f) {
+  if (fp < x->low || fp + 16 > x->high || fp + 16 < fp) return read_memory(x->watch, fp, f, 16) != 0;
+  f[0] = ((u64 *)(fp + x->delta))[0], f[1] = ((u64 *)(fp + x->delta))[1];
+  return 1;
+}
+
+static void walk_frames(struct process *p, const struct context *c, u64 e, struct stack *s, const struct span *x) {
+  u64 pc = c->pc, sp = c->sp, next = c->next, fp = c->fp, f[2];
   s->n = s->found = s->cut = 0;
   while (pc) {
     s->found++;
@@ -78,29 +126,58 @@ static void walk(struct process *p, const struct context *c, u64 e, struct stack
     s->sp[i] = sp;
     s->entry[i] = (struct entry){pc, 0, 0, LOG_ENTRY_NO_STAMP, (u32)sp};
     if (is_stamped(p, pc - 1) && entered(p, sp, e, &s->t0[i], &s->t1[i])) s->entry[i].flags = 0, set_times(s, i, e);
-    if (fp < sp || fp % FRAME_STEP || fp + 16 > high) return;
-    pc = next & ADDRESS, sp = fp + FRAME, next = ((u64 *)fp)[1], fp = *(u64 *)fp;
+    if (fp < sp || fp % FRAME_STEP || !frame_at(x, fp, f)) return;
+    pc = next & ADDRESS, sp = fp + FRAME, next = f[1], fp = f[0];
   }
+}
+
+/* walk fills s with the stack of a context of this thread. */
+static void walk(struct process *p, const struct context *c, u64 e, struct stack *s) {
+  struct thread *t = (struct thread *)own_slot(8 * p->key);
+  struct span own = {c->sp, t->high, 0, p->watch};
+  if (c->sp < t->low || c->sp >= t->high) own.low = own.high = 0; /* another stack */
+  walk_frames(p, c, e, s, &own);
+}
+
+static void walk_copy(struct process *p, const struct context *c, u64 e, struct stack *s, u64 low, u64 high, u64 delta) {
+  walk_frames(p, c, e, s, &(struct span){low, high, delta, 0});
 }
 
 /* ---- threads ---- */
 
+/* own_stack finds the stack that this thread began on. */
+static void own_stack(u64 *low, u64 *high) {
+  if (!pthread_get_stackaddr_np || !pthread_get_stacksize_np) return;
+  *high = pthread_get_stackaddr_np(pthread_self()), *low = *high - pthread_get_stacksize_np(pthread_self());
+}
+
+#include "macho_watch.c"
+
 /* thread_of returns the state of this thread, 0 if there is no memory. */
 static struct thread *thread_of(struct process *p) {
   struct thread *t = (struct thread *)own_slot(8 * p->key);
-  u64 tid = 0;
   if (t) return t;
   t = mmap(0, sizeof *t, PROT_RW, MAP_PRIVATE | MAP_ANON, -1, 0);
   if (t == (struct thread *)-1) return 0;
-  pthread_threadid_np(0, &tid);
-  t->tid = (u32)tid;
-  if (pthread_get_stackaddr_np && pthread_get_stacksize_np) t->high = pthread_get_stackaddr_np(pthread_self()), t->low = t->high - pthread_get_stacksize_np(pthread_self());
+  t->tid = thread_number();
+  own_stack(&t->low, &t->high);
   pthread_setspecific(p->key, t);
   add(&p->threads, 1);
+  struct watched *w = watch_thread(p);
+  if (w) store(&w->state, t);
   return t;
 }
 
-static void thread_ends(void *t) { munmap(t, sizeof(struct thread)); }
+/* thread_ends frees the state of a thread, which the clock's thread may be reading: without its lock it is left. */
+static void thread_ends(void *of) {
+  enum { TRIES = 200 };
+  struct thread *t = of;
+  struct watch *k = shared.process ? shared.process->watch : 0;
+  struct watched *w = watched_of(k, t->tid);
+  if (w && !lock_watch(k, TRIES)) return;
+  if (w) w->state = 0, store(&k->lock, 0);
+  munmap(t, sizeof *t);
+}
 
 static void start_again(struct process *p);
 
@@ -111,7 +188,7 @@ static u32 stack_of(struct thread *t) {
 
 /* ---- the log ---- */
 
-static void put_record(struct process *p, u32 type, u32 tid, const u64 *f, u32 size) {
+static void put_record(struct process *p, u32 type, u32 tid, const u64 *f, u32 size, u64 time) {
   u8 *r = room(p, size, tid);
   if (!r) return;
   copy(r + 8, f + 1, size - 8);
@@ -119,10 +196,9 @@ static void put_record(struct process *p, u32 type, u32 tid, const u64 *f, u32 s
 }
 
 static void write_record(struct process *p, u32 type, u32 tid, const u64 *f, u32 size, u64 time) {
-  u32 signals;
-  take(p, &signals);
-  if (!p->failed && begin_log(p)) put_record(p, type, tid, f, size);
-  give(p, &signals);
+  take(p);
+  if (!p->failed && begin_log(p)) put_record(p, type, tid, f, size, time);
+  give(p);
 }
 
 /* write_thread writes the name of a thread, once. */
@@ -133,33 +209,30 @@ static void write_thread(struct process *p, struct thread *t, u64 time) {
   if (pthread_getname_np) pthread_getname_np(pthread_self(), t->name, sizeof t->name);
   record[1] = time, record[2] = length(t->name);
   copy(record + 3, t->name, record[2]);
-  put_record(p, LOG_TYPE_THREAD, t->tid, record, LOG_THREAD_SIZE + (((u32)record[2] + 7) & ~7u));
+  put_record(p, LOG_TYPE_THREAD, t->tid, record, LOG_THREAD_SIZE + (((u32)record[2] + 7) & ~7u), time);
 }
 
 /* write_episode writes an episode unless there were too many in this second, and reports whether it did. */
 static int write_episode(struct process *p, struct thread *t, const u64 *f, u32 size) {
-  u32 signals;
   u64 time = f[2];
-  take(p, &signals);
+  take(p);
   if (time / SECOND != p->second) p->second = time / SECOND, p->in_second = 0;
   int written = !p->failed && p->in_second < p->rate && begin_log(p);
   if (written) {
     p->in_second++;
     if (!t->named) write_thread(p, t, time);
-    put_record(p, LOG_TYPE_EPISODE, t->tid, f, size);
+    put_record(p, LOG_TYPE_EPISODE, t->tid, f, size, time);
     write_status(p);
   } else {
     p->left_out++;
   }
-  give(p, &signals);
+  give(p);
   return written;
 }
 
-/* ---- what judge.h has from others and is not here: marks, fibers, causes ---- */
+/* ---- what judge.h has from others and is not here: marks, fibers ---- */
 
 static void away(struct process *p, u64 base, u64 t0, u64 t1, u64 e, u64 *lo, u64 *hi) { *lo = *hi = 0; }
-static void open_ended(struct process *p, const struct slow_call *c) {}
-static void write_why(struct process *p, struct thread *t, u64 number, const struct slow_call *c) {}
 static u64 paused(const struct thread *t, u64 from, u64 to, int all) { return 0; }
 static u64 bytes_of(const char *s) { return 0; }
 static u64 stack_base(void) { return 0; }
@@ -169,6 +242,10 @@ static u64 stack_base(void) { return 0; }
 #define __cairn_numbered_text(number, kind, sp, pc, text, size) ((void)0)
 #define __cairn_rule(p, t, sp, t0, flags) (*(flags) = 0, (p)->threshold)
 
+static u64 open_rule(struct process *p, const struct thread *t, u64 sp) { return p->threshold; }
+
+#include "watch_open.h"
+#include "watch_why.h"
 #include "judge.h"
 
 /* ---- the process ---- */
@@ -176,29 +253,34 @@ static u64 stack_base(void) { return 0; }
 static int start_mode(struct process *p) {
   if (!make_window(p)) return 0;
   set_low(p);
+  start_watch(p);
   return 1;
 }
 
 static void write_mode(struct process *p, int final) {
   enum { LOOK = 100 };
-  u32 signals;
+  if (final) open_all(p);
+  else watch_tick(p, now(p));
   if (!final && p->ticks % LOOK) return;
-  take(p, &signals);
+  take(p);
   if (!p->failed && begin_log(p)) write_status(p);
-  give(p, &signals);
+  give(p);
 }
 
-static void module_goes(struct process *p, struct module *m) {}
+/* module_goes waits while a stack is walked that may have code of the image, but not for long. */
+static void module_goes(struct process *p, struct module *m) {
+  enum { TRIES = 50 };
+  if (p->watch && lock_watch(p->watch, TRIES)) store(&p->watch->lock, 0);
+}
 
 /* fork_mode makes the child begin a log of its own. All exits seem slow to it, until one has started its clock. What was called before that
  * may have been called at any time since the last tick of the parent. */
 static void fork_mode(struct process *p) {
   struct thread *t = (struct thread *)own_slot(8 * p->key);
-  u64 tid = 0;
-  pthread_threadid_np(0, &tid);
-  if (t) t->tid = (u32)tid, t->named = 0, t->calls = t->opened = t->raised.n = 0;
+  if (t) t->tid = thread_number(), t->named = 0, t->calls = t->opened = t->raised.n = 0;
   p->episodes = p->borderline = p->slow = p->dropped = p->left_out = p->late = p->blind = 0;
   p->ended = 0;
+  fork_watch(p, t);
   store(word(p, LOW), (u32)-1);
 }
 

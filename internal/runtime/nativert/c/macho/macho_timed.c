@@ -38,6 +38,8 @@ static int start_mode(struct process *p);
 static void write_mode(struct process *p, int final); /* by the thread of the clock, and at the end */
 static void module_goes(struct process *p, struct module *m);
 static void fork_mode(struct process *p);
+static void clock_begins(struct process *p); /* in its thread */
+static void hear(struct process *p); /* of threads that begin and end */
 
 /* ---- the clock ---- */
 
@@ -155,15 +157,24 @@ static void set_slot(u64 distance, u64 v) { __asm__ volatile("movq %0, %%gs:(%1)
 #endif
 
 /* take takes the lock, with all signals blocked: their handlers may need a chunk. */
-static void take(struct process *p, u32 *signals) {
-  u32 all = ~0u;
-  pthread_sigmask(SIG_BLOCK, &all, signals);
+static int take(struct process *p) {
+  u32 all = ~0u, signals = 0;
+  pthread_sigmask(SIG_BLOCK, &all, &signals);
   os_unfair_lock_lock(&p->lock);
+  p->signals = signals;
+  return 1;
 }
 
-static void give(struct process *p, const u32 *signals) {
+static void give(struct process *p) {
+  u32 signals = p->signals;
   os_unfair_lock_unlock(&p->lock);
-  pthread_sigmask(SIG_SETMASK, signals, 0);
+  pthread_sigmask(SIG_SETMASK, &signals, 0);
+}
+
+static u32 thread_number(void) {
+  u64 tid = 0;
+  pthread_threadid_np(0, &tid);
+  return (u32)tid;
 }
 
 #if CAIRN_MODE != LOG_MODE_TRACE
@@ -191,6 +202,7 @@ static int make_key(struct process *p) {
 static void *run_clock(void *of) {
   enum { USER_INTERACTIVE = 0x21 };
   struct process *p = of;
+  clock_begins(p);
   if (pthread_setname_np) pthread_setname_np("cairn-clock");
   if (pthread_set_qos_class_self_np) pthread_set_qos_class_self_np(USER_INTERACTIVE, 0);
   for (;;) {
@@ -244,17 +256,16 @@ static void finish(void *unused) {
 /* image_goes notes that an image is unloaded. */
 static void image_goes(const void *image, i64 slide) {
   struct process *p = shared.process;
-  u32 signals;
   (void)slide;
   for (struct module *m = p->module; m < p->module + p->modules; m++)
     if (m->image == image) module_goes(p, m);
-  take(p, &signals);
+  take(p);
   for (struct module *m = p->module; m < p->module + p->modules; m++)
     if (m->image == image) {
       write_module(p, m, LOG_MODULE_UNLOADED);
       m->image = 0;
     }
-  give(p, &signals);
+  give(p);
 }
 
 /* make_state makes the state of the process, 0 if it cannot. */
@@ -292,9 +303,9 @@ static void stay(const char *path) {
 /* join_image makes this image use the state, and notes it, unless there are too many. */
 static int join_image(struct process *p) {
   static struct module own;
-  u32 signals, i = 0;
+  u32 i = 0;
   add_image(&own);
-  take(p, &signals);
+  take(p);
   while (i < p->modules && p->module[i].image) i++;
   if (i < MAX_MODULES) {
     p->modules += i == p->modules;
@@ -302,7 +313,7 @@ static int join_image(struct process *p) {
     copy(&p->module[i], &own, sizeof own);
     if (p->first) write_module(p, &own, 0);
   }
-  give(p, &signals);
+  give(p);
   if (i == MAX_MODULES) return print_error("of this library, as 128 others log theirs: ", own.path), 0;
   store(&shared.process, p);
   store(&local, (i64)(8 * p->key));
@@ -330,6 +341,7 @@ static struct process *start(void) {
   pthread_atfork(0, 0, forked);
   if (_dyld_register_func_for_remove_image) _dyld_register_func_for_remove_image(image_goes);
   stay(p->module->path);
+  hear(p);
   return p;
 }
 
@@ -350,4 +362,8 @@ __attribute__((__constructor__(101))) static void begin_process(void) {
 #include "macho_tree.c"
 #else
 #include "macho_spike.c"
+#endif
+#if CAIRN_MODE != LOG_MODE_SPIKE
+static void clock_begins(struct process *p) {}
+static void hear(struct process *p) {}
 #endif

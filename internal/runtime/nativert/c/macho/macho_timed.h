@@ -8,6 +8,7 @@
  *   macho_tree.h      mode stacks: what the trees of calls, which are those of other systems, get from this one
  *   macho_tree.c      where inserted code comes to
  *   macho_spike.c     mode spike: threads, stacks by frame pointers, what inserted code calls
+ *   macho_watch.c   what the clock's thread sees of the others: processor time, waits, calls that have not ended
  *   macho_starts.h    where the functions of an image begin
  *
  * It is the counterpart of c/timed, and smaller. Each chunk of the log's file is mapped while it is written, so that
@@ -84,8 +85,9 @@ extern const struct image __dso_handle HIDDEN;
 #define MS 1000000ul
 #define SECOND 1000000000ul
 #define CHUNK ((u64)LOG_CHUNK_SIZE)
+#define is_quiet(p) ((p)->off || (p)->quiet)
 
-enum { MAX_DIR = 1024, MAX_NAME = 128, MAX_PATH = MAX_DIR + MAX_NAME + 64, MAX_MODULES = 128, TIMED_ABI = 0x54430002 + (CAIRN_MODE << 16) };
+enum { MAX_DIR = 1024, MAX_NAME = 128, MAX_PATH = MAX_DIR + MAX_NAME + 64, MAX_MODULES = 128, TIMED_ABI = 0x54430003 + (CAIRN_MODE << 16) };
 
 /* The window is as in c/timed/timed_window.c, with these words below. */
 enum { CLOCK = -64, LOW = -60, TREE_CLOCK = -48, GRAIN = 65536 };
@@ -120,12 +122,13 @@ struct process {
   u8 pad[40]; /* what is below is written while the clock is read */
 
   u32 abi, size;
-  u32 lock;
+  u32 lock, signals; /* signals: which were blocked before the lock was taken */
   u64 key; /* of pthread */
   i32 pid;
   u8 off, failed, forked, ready, has_clock, ended;
   u8 *base; /* of the window */
   u8 quiet;
+  struct watch *watch; /* of mode spike; 0: there are no causes */
   u32 rate, low; /* low: inline threshold in us */
   u64 threshold, late, blind;
   u64 episodes, borderline, slow, dropped;

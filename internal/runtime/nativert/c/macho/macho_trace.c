@@ -49,12 +49,11 @@ static u8 *another(struct process *p, u8 *old, u32 tid) {
 static void thread_ends(void *at) {
   struct process *p = shared.process;
   u8 *c = (u8 *)(((u64)at - 1) & ~(CHUNK - 1));
-  u32 signals;
   if (!p || !p->ring_chunks) return;
-  take(p, &signals);
+  take(p);
   for (u64 i = 0; i < p->ring_chunks; i++)
     if (p->ring[i].at == c && c) p->ring[i].ended = 1;
-  give(p, &signals);
+  give(p);
 }
 
 static int start_mode(struct process *p) {
@@ -83,16 +82,13 @@ static void fork_mode(struct process *p) {
 
 /* next returns the position behind the next event of this thread, whose chunk is full, or which has none. */
 static u64 next(struct process *p) {
-  u32 signals;
-  u64 tid = 0;
-  pthread_threadid_np(0, &tid);
-  take(p, &signals);
+  take(p);
   u64 at = own_slot(8 * p->key), was = at;
-  if (!at || (at & (CHUNK - 1)) == CHUNK - LOG_EVENT_SIZE) at = (u64)another(p, (u8 *)(at & ~(CHUNK - 1)), (u32)tid) + LOG_CHUNK_HEADER_SIZE;
+  if (!at || (at & (CHUNK - 1)) == CHUNK - LOG_EVENT_SIZE) at = (u64)another(p, (u8 *)(at & ~(CHUNK - 1)), thread_number()) + LOG_CHUNK_HEADER_SIZE;
   at += LOG_EVENT_SIZE;
   if (was) set_slot(8 * p->key, at);
   else pthread_setspecific(p->key, (void *)at); /* the first time: so that the system calls thread_ends */
-  give(p, &signals);
+  give(p);
   if (p->ready) start_clock(p);
   return at;
 }

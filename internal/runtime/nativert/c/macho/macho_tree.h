@@ -28,12 +28,6 @@
 #define TREES_MOST (1ul << 32)
 #endif
 
-static i32 thread_number(void) {
-  u64 tid = 0;
-  pthread_threadid_np(0, &tid);
-  return (i32)tid;
-}
-
 /* block_most blocks all signals, and returns which were blocked. */
 static u64 block_most(void) {
   u32 all = ~0u, was = 0;
@@ -57,19 +51,16 @@ static void unlock(u32 *l) { store(l, 0); }
 
 /* begins begins the log, and reports whether there is one. */
 static int begins(struct process *p) {
-  u32 signals;
-  take(p, &signals);
+  take(p);
   int ok = !p->failed && begin_log(p);
-  give(p, &signals);
+  give(p);
   return ok;
 }
 
 /* tree_chunk returns another chunk of the log, which stays mapped. */
 static u8 *tree_chunk(struct process *p, u32 kind, u64 time) {
-  u32 signals;
-  take(p, &signals);
-  u8 *c = p->failed ? 0 : map_chunk(p);
-  if (c) begin_chunk(p, c, kind, time);
-  give(p, &signals);
+  take(p);
+  u8 *c = p->failed ? 0 : new_chunk(p, kind, time);
+  give(p);
   return c;
 }

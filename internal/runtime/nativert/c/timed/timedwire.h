@@ -2,6 +2,7 @@
 #define LOG_CALL_FAULT 0xfffffffeu
 #define LOG_CALLS_ARM 4u
 #define LOG_CALLS_GENERIC 2u
+#define LOG_CALLS_MAC_OS 5u
 #define LOG_CALLS_MASK 7u
 #define LOG_CALLS_OLDER 0u
 #define LOG_CALLS_SHIFT 4u
@@ -77,6 +78,7 @@
 #define LOG_KIND_RECORDS 1u
 #define LOG_KIND_SEEN 2u
 #define LOG_KIND_TREE 8u
+#define LOG_MACH_TRAPS 1024u
 #define LOG_MAGIC "cairnlog"
 #define LOG_MAX_BUILD_ID 20u
 #define LOG_MAX_ENTRIES 120u

@@ -1,6 +1,7 @@
-/* What the clock's thread sees of the other threads: see coff_watch.c. */
-#ifndef CAIRN_COFF_WATCH_H
-#define CAIRN_COFF_WATCH_H
+/* What the clock's thread sees of the other threads, for Windows and macOS: see watch_sample.h. The system has WATCHED_OWN of a
+ * thread, and WATCH_OWN of all. */
+#ifndef CAIRN_WATCH_H
+#define CAIRN_WATCH_H
 
 enum { WATCHED = 128, SAMPLES = 256, SHIFT = 4, RINGS = 2, LAP = 8, WAITS = 8, COPY = 65536 };
 enum { RAN = -1, UNKNOWN = -2 }; /* in place of a system call */
@@ -16,19 +17,17 @@ struct sample {
 struct wait {
   u64 from, to;
   i64 call;
-  u32 slots, holder; /* holder: of the critical section that it waits for, 0: not known */
+  u32 slots, holder; /* holder: of the lock that it waits for, 0: not known */
   u64 held, lock;    /* when it was seen to have it */
   u64 slot[LOG_MAX_WAIT_STACK][2];
 };
 
-/* A thread. It sets the handle and its block itself, then its number; the rest belongs to who has the lock. */
+/* A thread. It sets what is the system's own itself, then its number; the rest belongs to who has the lock. */
 struct watched {
   u32 tid;     /* 0: free */
   u32 claimed; /* by a thread that is about to set its number */
-  void *handle;
-  u64 *block;     /* its environment block, while it runs */
-  u64 lock;       /* the critical section that it enters, but for the first try; 0: none */
-  u64 lock_sp;    /* where it does that */
+  WATCHED_OWN
+  u64 lock;       /* that it waits for; 0: not known */
   u64 still;      /* since when it has not run; 0: it runs */
   u64 looked;     /* when its stack was last looked at */
   u64 due;        /* look again then, even if it has not run; 0: not known */
@@ -44,10 +43,7 @@ struct watched {
 };
 
 struct watch {
-  i32 (*cycles)(void *, u64 *); /* 0: there are only times, which advance in steps of the system's clock */
-  i32 (*lock_loader)(u32, u32 *, u64 *), (*unlock_loader)(u32, u64);
-  u64 tsc, began;               /* when the counter of cycles was read first */
-  const u8 *calls[2];           /* modules whose functions are system calls */
+  WATCH_OWN
   u32 lock, next, own;          /* own: the clock's thread */
   u32 unwatched, no_room, used; /* used: records of open calls */
   u64 due, look_due;

@@ -1,4 +1,4 @@
-/* Calls that have not ended, as c/timed/timed_open.c has them: a look at a thread finds the calls on its stack, and if one is over
+/* Calls that have not ended, as c/timed/timed_open.c has them, for Windows and macOS: a look at a thread finds the calls on its stack, and if one is over
  * its threshold, a record in the log describes the stack, and is kept up to date. The owner of a thread stores only the end. */
 
 enum { INNER = 16, OPEN_ENTRIES = (LOG_OPEN_SLOT - LOG_OPEN_SIZE) / LOG_ENTRY_SIZE };
@@ -56,14 +56,14 @@ static void write_open(struct process *p, struct watch *k, const struct watched 
   struct entry *x = (struct entry *)(w->record + LOG_OPEN_SIZE);
   u32 inner = (u32)least(peak, INNER), outer = (u32)least(s->n - peak, OPEN_ENTRIES - inner);
   char name[MAX_NAME];
-  const struct thread *t = state_of(p, w->tid);
-  u32 length = read_name(w->handle, name);
+  const struct thread *t = state_of_watched(p, w);
+  u32 length = name_of_watched(w, name);
   begin_change(f);
   ((u32 *)f)[1] = w->tid;
   store(&f[ENDED], 0);
   f[AT] = f[UNTIL] = w->looked, f[SINCE] = w->still ? w->still : w->looked, f[THRESHOLD] = p->threshold, f[FRAME_NUMBER] = load(&p->frames.current);
   f[CPU] = cpu_ns(p, w->ring[0][(w->n - 1) % SAMPLES].cpu);
-  f[FLAGS] = (w->still && (k->cycles || call >= 0) ? 0 : LOG_OPEN_RUNS) | (u64)(u32)(call < 0 ? 0 : call + 1) << 32;
+  f[FLAGS] = (w->still && (is_exact(k) || call >= 0) ? 0 : LOG_OPEN_RUNS) | (u64)(u32)(call < 0 ? 0 : call + 1) << 32;
   f[COUNTS] = outer | inner << 16 | (u64)(s->found - peak) << 32;
   for (u32 i = 0; i < outer; i++) x[i] = s->entry[peak + i];
   for (u32 i = 0; i < inner; i++) x[outer + i] = s->entry[peak - 1 - i];
@@ -77,7 +77,7 @@ static void write_open(struct process *p, struct watch *k, const struct watched 
 /* open_found looks for calls over the threshold on the stack that was found, of a thread that waits in a system call, or RAN. */
 static void open_found(struct process *p, struct watch *k, struct watched *w, i64 call) {
   const struct stack *s = &k->stack;
-  const struct thread *t = state_of(p, w->tid);
+  const struct thread *t = state_of_watched(p, w);
   u32 peak = s->n, first = s->n;
   for (u32 i = s->n; i-- > 0;) {
     if (s->entry[i].flags & LOG_ENTRY_NO_STAMP) continue;
@@ -119,7 +119,7 @@ static void open_left(struct process *p, struct watch *k, struct watched *w) {
 /* open_ended notes that a call of this thread has ended, of which the stamp is gone. An outer call ends after an inner one, unless
  * that was left. */
 static void open_ended(struct process *p, const struct slow_call *c) {
-  struct watched *w = p->watch && load(&p->watch->used) ? watched_of(p->watch, GetCurrentThreadId()) : 0;
+  struct watched *w = p->watch && load(&p->watch->used) ? watched_of(p->watch, own_tid()) : 0;
   u64 *f = w ? (u64 *)load(&w->record) : 0;
   if (!f || c->sp < w->sp || load(&f[ENDED])) return;
   if (c->sp > w->sp && c->t0 <= w->t0) __atomic_fetch_or((u32 *)(f + FLAGS), LOG_OPEN_LEFT, __ATOMIC_RELAXED);
@@ -131,10 +131,10 @@ static void open_all(struct process *p) {
   enum { TRIES = 50 };
   struct watch *k = p->watch;
   u64 pc;
-  if (!k || is_quiet(p) || p->terminates || !lock_watch(k, TRIES)) return;
+  if (!k || is_quiet(p) || others_gone(p) || !lock_watch(k, TRIES)) return;
   for (struct watched *w = k->thread; w < k->thread + WATCHED; w++) {
     k->look_due = 0;
-    if (!load(&w->tid) || w->tid == GetCurrentThreadId() || thread_ended(w->handle)) continue;
+    if (!load(&w->tid) || w->tid == own_tid() || has_ended(w)) continue;
     if (w->n && look_at(p, k, w, &pc)) looked(p, k, w, pc);
   }
   store(&k->lock, 0);

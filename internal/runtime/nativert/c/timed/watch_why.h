@@ -1,4 +1,4 @@
-/* Why a call took long: for how long its thread ran, and where it waited. */
+/* Why a call took long, for Windows and macOS: for how long its thread ran, and where it waited. */
 
 /* Waits that were seen in a call. */
 struct seen {
@@ -22,7 +22,7 @@ static void look_back(struct watched *w, const struct slow_call *c, u64 *least_c
       struct sample x = w->ring[r][i % SAMPLES];
       if (x.at <= c->t0) *least_cpu = most(*least_cpu, x.cpu);
       if (x.at < c->t1) continue;
-      *most_cpu = least(*most_cpu, x.cpu);
+      *most_cpu = least(*most_cpu, x.cpu + slack(x));
       if ((!covers && r) || x.in == RAN || x.in == UNKNOWN) {
         seen->waits += x.in == UNKNOWN && (covers || !r);
         continue;
@@ -64,14 +64,14 @@ static void write_wait(struct process *p, struct thread *t, const struct watched
   write_record(p, LOG_TYPE_HOLDER, t->tid, f, LOG_HOLDER_SIZE, c->e);
 }
 
-/* write_why writes why a call took long, for an episode. Windows counts faults and switches of processes only. */
+/* write_why writes why a call took long, for an episode. These systems count faults and switches of processes only. */
 static void write_why(struct process *p, struct thread *t, u64 number, const struct slow_call *c) {
   struct watch *k = p->watch;
   struct watched *w = watched_of(k, t->tid);
   u64 cpu, before = 0, after, *f = t->record;
   struct seen seen = {0, 0, -1};
   if (!w) return;
-  after = cpu = cpu_of(k, w->handle);
+  after = cpu = own_cpu(k, w);
   look_back(w, c, &before, &after, &seen);
   if (c->away_hi) seen = (struct seen){0, 0, -1}; /* the waits may be those of another stack */
   u64 step = cpu_step(k), ran_hi = cpu_ns(p, less(cpu, before)) + step;
