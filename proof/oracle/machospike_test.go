@@ -134,3 +134,40 @@ func TestMachOWhy(t *testing.T) {
 		}
 	}
 }
+
+// TestMachOMarks looks at what marks say in a program for macOS and iOS: what they say in the program for Linux and Windows. In modes
+// without marks they do nothing.
+func TestMachOMarks(t *testing.T) {
+	t.Parallel()
+	shorttest.Proof(t)
+	mustHave(t, "dsymutil-22")
+	for _, system := range []apple{macOS, iOS} {
+		for _, row := range shorttest.Rows(1, "clang-22 -O2 -g", "clang++-22 -x c++ -O0 -g") {
+			t.Run(system.target+row, func(t *testing.T) {
+				t.Parallel()
+				compiler, flags, _ := strings.Cut(row, " ")
+				exceptions := compiler == "clang++-22"
+				make := func(mode, source string) string {
+					options := "-U__APPLE__ -U__nonnull -D__linux__ -D_GNU_SOURCE -Wl,-undefined,dynamic_lookup "
+					if exceptions {
+						options += "-nostdinc++ "
+					}
+					return build(t, mode, compiler, system.argsWith(t, system.headers(t, exceptions), options+flags, source)...)
+				}
+				run := func(program string) func(string, ...string) string {
+					return func(logs string, args ...string) string {
+						cmd := system.load(t, system.emulator, program, args...)
+						cmd.Env = append(cmd.Env, "CAIRN_DIR="+logs)
+						return output(t, cmd)
+					}
+				}
+				program := make("spike --threshold 10ms --only ^$", filepath.Join("testdata", "macho", "marks.c"))
+				output(t, command(t, "dsymutil-22", program))
+				checkMarks(t, t.TempDir(), program, exceptions, run(program))
+				for mode, want := range map[string]string{"stacks": "off 3\n", "trace": "off 3\n", "count": "off 3\n", "spike": "on 3\n"} {
+					checkAnswer(t, run(make(mode, filepath.Join("testdata", "macho", "marked.c")))(t.TempDir()), want)
+				}
+			})
+		}
+	}
+}

@@ -126,29 +126,38 @@ func (w *windows) marks(t *testing.T) {
 			output(t, command(t, cairn, slices.Concat([]string{"cc", "--strict"}, options, compiler, []string{"-Wall", "-Wextra", "-Werror", "-o", exe, source})...))
 		}
 		build(program, source, "--mode", "spike", "--only", "^$")
-		for _, s := range markScenarios {
-			if s.name == "exception" && !slices.Contains(compiler, "c++") {
-				continue
-			}
-			for factor := 1; ; factor *= 3 {
-				logs := filepath.Join(dir, fmt.Sprintf("%s.%d", s.name, factor))
-				answer, _ := run(t, logs, program, s.name, strconv.Itoa(factor))
-				rows := markRows(t, logs, program)
-				if strings.HasPrefix(answer, s.answer) && slices.Equal(rows, s.rows) {
-					break
-				}
-				if factor > 80 {
-					t.Errorf("%s, %s: %q and\n%s\nwant %q and\n%s", strings.Join(compiler, " "), s.name, answer, strings.Join(rows, "\n"), s.answer, strings.Join(s.rows, "\n"))
-					break
-				}
-			}
-		}
+		checkMarks(t, dir, program, slices.Contains(compiler, "c++"), func(logs string, args ...string) string {
+			answer, _ := run(t, logs, program, args...)
+			return answer
+		})
 		for _, mode := range []string{"stacks", "trace", "count", "spike"} { // they do nothing in the first three
 			exe := filepath.Join(dir, mode+".exe")
 			build(exe, filepath.Join("testdata", "windowsspikes", "marked.c"), "--mode", mode)
 			want := map[bool]string{false: "off 3\n", true: "on 3\n"}[mode == "spike"]
 			if answer, code := run(t, filepath.Join(dir, mode), exe); code != 0 || answer != want {
 				t.Errorf("%s, mode %s: %q, exit code %d; want %q", strings.Join(compiler, " "), mode, answer, code, want)
+			}
+		}
+	}
+}
+
+// checkMarks runs the scenarios of a program.
+func checkMarks(t *testing.T, dir, program string, exceptions bool, run func(logs string, args ...string) string) {
+	t.Helper()
+	for _, s := range markScenarios {
+		if s.name == "exception" && !exceptions {
+			continue
+		}
+		for factor := 1; ; factor *= 3 {
+			logs := filepath.Join(dir, fmt.Sprintf("%s.%d", s.name, factor))
+			answer := run(logs, s.name, strconv.Itoa(factor))
+			rows := markRows(t, logs, program)
+			if strings.HasPrefix(answer, s.answer) && slices.Equal(rows, s.rows) {
+				break
+			}
+			if factor > 80 {
+				t.Errorf("%s, %s: %q and\n%s\nwant %q and\n%s", program, s.name, answer, strings.Join(rows, "\n"), s.answer, strings.Join(s.rows, "\n"))
+				break
 			}
 		}
 	}

@@ -26,9 +26,9 @@ struct cairn_spike {
   char text[1024];                /* sections, description and messages, a line each */
 };
 
-#if defined CAIRN_ON && !defined __APPLE__ /* whose runtime has no marks */
+#ifdef CAIRN_ON
 
-#ifndef _WIN32
+#if !defined _WIN32 && !defined __APPLE__
 #include <pthread.h>
 #endif
 #include <stdarg.h>
@@ -77,6 +77,8 @@ void *cairn_return_at_(void) __asm__("llvm.addressofreturnaddress.p0i8");
 void *cairn_return_at_(void) __asm__("llvm.addressofreturnaddress.p0");
 #endif
 #define CAIRN_CFA_ ((cairn_u64)cairn_return_at_() + 8)
+#elif defined __APPLE__ /* so it is on arm64 */
+#define CAIRN_CFA_ ((cairn_u64)__builtin_frame_address(0) + 16)
 #else
 #define CAIRN_CFA_ ((cairn_u64)(__SIZE_TYPE__)__builtin_dwarf_cfa())
 #endif
@@ -308,6 +310,8 @@ struct cairn_channel_ {
 };
 #ifdef _WIN32 /* names of sections have 8 characters */
 #define CAIRN_CHANNELS_ ".crnc"
+#elif defined __APPLE__
+#define CAIRN_CHANNELS_ "__DATA,__cairn_channels"
 #else
 #define CAIRN_CHANNELS_ "cairn_channels"
 #endif
@@ -317,8 +321,8 @@ struct cairn_channel_ {
 #define cairn_channel(name) (cairn_channel_##name.on)
 #define cairn_channel_set(name, on) __cairn_channel(#name, !!(on))
 
-/* The function is called on a separate thread, which the runtime creates on Windows. */
-#ifdef _WIN32
+/* The function is called on a separate thread, which the runtime creates on Windows and macOS. */
+#if defined _WIN32 || defined __APPLE__
 #define cairn_on_spike(f) ((void)__cairn_on_spike(f))
 #else
 CAIRN_OURS_ void cairn_on_spike_(void (*f)(const struct cairn_spike *)) {

@@ -81,6 +81,7 @@
 #define first_call __cairn_first_call
 #define forget __cairn_forget
 #define forget_thread __cairn_forget_thread
+#define fork_marks __cairn_fork_marks
 #define fork_mode __cairn_fork_mode
 #define fork_watch __cairn_fork_watch
 #define forked __cairn_forked
@@ -285,6 +286,7 @@
 #define root_of __cairn_root_of
 #define run_clock __cairn_run_clock
 #define run_told __cairn_run_told
+#define run_told_thread __cairn_run_told_thread
 #define same __cairn_same
 #define sample __cairn_sample
 #define save_vectors __cairn_save_vectors
@@ -321,6 +323,7 @@
 #define start_flight __cairn_start_flight
 #define start_mode __cairn_start_mode
 #define start_of __cairn_start_of
+#define start_told __cairn_start_told
 #define start_watch __cairn_start_watch
 #define state_of __cairn_state_of
 #define stay __cairn_stay

@@ -24,7 +24,6 @@ struct flight_at {
 #define unblock(mask) ((void)(mask))
 #define thread_number() GetCurrentThreadId()
 
-static u8 *anonymous(u64 size) { return VirtualAlloc(0, size, MEM_RESERVE | MEM_COMMIT, READWRITE); }
 
 /* fresh_chunk returns a chunk of the file that was never used, or 0. */
 static struct chunk *fresh_chunk(struct process *p, struct ring *r) {

@@ -6,7 +6,7 @@
  *   coff_log.c      the log and the modules in it
  *   coff_routine.h  routines that inserted code calls
  *   coff_judge.c    mode spike: calls that seem slow: intervals, thresholds, episodes
- *   coff_mark.c     marks of programs; coff_notes.h: what their sources share with c/timed
+ *   coff_mark.c     what marks of programs (marks.h) get from Windows; coff_notes.h: what their sources share with c/timed
  *   coff_stack.c    stacks by unwind tables
  *   coff_mirror.h   stacks whose return addresses detours replace, which other programs do not have
  *   coff_fiber.c    for how long stacks did not run
@@ -120,7 +120,7 @@ enum { DETACH, ATTACH, THREAD_ATTACH, THREAD_DETACH };
 enum { CLOCK = -64, LOW = -60, TREE_CLOCK = -48 };
 #define TREE_RUNNING (1ull << 50) /* see tree.h */
 enum { GRAIN = 65536, MODULES = 1024, MAX_DIR = 600, MAX_PATH = 1024, MAX_NAME = 64 };
-enum { NOTES = 64, PAUSES = 32, BASES = MODULES };
+enum { BASES = MODULES };
 #ifndef CAIRN_TRACE_DEPTH
 #define CAIRN_TRACE_DEPTH 0 /* of mode trace; 0: all calls */
 #endif
@@ -223,21 +223,7 @@ struct process {
 
 #include "judge_types.h"
 
-/* What marks say of a frame, as c/timed/timed.h documents it. */
-struct annotation {
-  u64 sp, at;
-  u64 own, children;
-  u32 flags;
-  u64 pc;
-  const char *name;
-  const void *scope;
-  u64 frame, caller;
-};
-enum { NOTE_IGNORE = 1, NOTE_IGNORE_CHILDREN = 2, NOTE_SCOPE = 4 };
-
-struct pause {
-  u64 from, to;
-};
+#include "mark_types.h"
 
 /* An open call of a function with hooks: coff_hook.c. */
 struct open_call {

@@ -122,7 +122,7 @@ static void write_status(struct process *p) {
   f[6] = p->borderline, f[7] = p->slow, f[8] = p->dropped, f[9] = p->left_out;
   f[10] = p->threshold, f[11] = p->period, f[12] = p->low * 1000ul;
   f[13] = LOG_TICK_THREAD | (u64)p->threads << 32;
-  f[16] = p->episodes;
+  f[16] = p->episodes - p->snapshots;
 #if CAIRN_MODE == LOG_MODE_SPIKE
   put_unseen(p, f);
 #endif

@@ -29,9 +29,16 @@ struct mach {
 #define WATCH_OWN struct mach mach; struct about about; u32 rests; i64 call; u64 state[34];
 #include "watch.h"
 
+#include "mark_types.h"
+
 struct thread {
   u32 tid, busy, named, name_length;
-  u32 notes, inactive, paused, pauses; /* of marks: 0 */
+  u32 notes, inactive, paused, pauses;
+  u64 parents, parents_sp, parents_at; /* threshold for the frames above */
+  u64 paused_before;                   /* sum of the pauses that are no longer in the ring */
+  u64 busy_since;
+  struct annotation note[NOTES];
+  struct pause pause[PAUSES]; /* ring of pauses */
   u64 calls, reported;
   u32 opened;
   u64 low, high;                  /* of its stack */
@@ -40,7 +47,7 @@ struct thread {
   struct context context;
   struct stack stack;  /* of the call that is judged */
   struct stack raised; /* of what may leave calls */
-  char name[64];
+  char name[MAX_NAME];
   u64 record[(LOG_EPISODE_SIZE + LOG_MAX_ENTRIES * LOG_ENTRY_SIZE) / 8];
 };
 
@@ -203,14 +210,18 @@ static void write_record(struct process *p, u32 type, u32 tid, const u64 *f, u32
 
 /* write_thread writes the name of a thread, once. */
 static void write_thread(struct process *p, struct thread *t, u64 time) {
-  u64 record[(LOG_THREAD_SIZE + sizeof t->name) / 8];
+  u64 record[(LOG_THREAD_SIZE + MAX_NAME) / 8];
   for (u32 i = 0; i < sizeof record / 8; i++) ((volatile u64 *)record)[i] = 0;
   t->named = 1;
-  if (pthread_getname_np) pthread_getname_np(pthread_self(), t->name, sizeof t->name);
-  record[1] = time, record[2] = length(t->name);
-  copy(record + 3, t->name, record[2]);
+  char name[64];
+  name[0] = 0;
+  if (pthread_getname_np && !t->name_length) pthread_getname_np(pthread_self(), name, sizeof name);
+  record[1] = time, record[2] = t->name_length ? t->name_length : length(name);
+  copy(record + 3, t->name_length ? t->name : name, record[2]);
   put_record(p, LOG_TYPE_THREAD, t->tid, record, LOG_THREAD_SIZE + (((u32)record[2] + 7) & ~7u), time);
 }
+
+static void note_episode(struct process *p, const struct thread *t, const u64 *f);
 
 /* write_episode writes an episode unless there were too many in this second, and reports whether it did. */
 static int write_episode(struct process *p, struct thread *t, const u64 *f, u32 size) {
@@ -222,6 +233,7 @@ static int write_episode(struct process *p, struct thread *t, const u64 *f, u32 
     p->in_second++;
     if (!t->named) write_thread(p, t, time);
     put_record(p, LOG_TYPE_EPISODE, t->tid, f, size, time);
+    note_episode(p, t, f);
     write_status(p);
   } else {
     p->left_out++;
@@ -230,23 +242,13 @@ static int write_episode(struct process *p, struct thread *t, const u64 *f, u32 
   return written;
 }
 
-/* ---- what judge.h has from others and is not here: marks, fibers ---- */
+/* ---- what judge.h and marks.h have from others ---- */
 
+/* away: for how long stacks did not run is not known. */
 static void away(struct process *p, u64 base, u64 t0, u64 t1, u64 e, u64 *lo, u64 *hi) { *lo = *hi = 0; }
-static u64 paused(const struct thread *t, u64 from, u64 to, int all) { return 0; }
-static u64 bytes_of(const char *s) { return 0; }
 static u64 stack_base(void) { return 0; }
-#define __cairn_section_of(t, sp, to, room) ((void)0)
-#define __cairn_scopes(p, t, sp, e, stack, n, max) (n)
-#define __cairn_scope_names(t, number, sp) ((void)0)
-#define __cairn_numbered_text(number, kind, sp, pc, text, size) ((void)0)
-#define __cairn_rule(p, t, sp, t0, flags) (*(flags) = 0, (p)->threshold)
 
-static u64 open_rule(struct process *p, const struct thread *t, u64 sp) { return p->threshold; }
-
-#include "watch_open.h"
-#include "watch_why.h"
-#include "judge.h"
+#include "macho_mark.c"
 
 /* ---- the process ---- */
 
@@ -259,8 +261,8 @@ static int start_mode(struct process *p) {
 
 static void write_mode(struct process *p, int final) {
   enum { LOOK = 100 };
-  if (final) open_all(p);
-  else watch_tick(p, now(p));
+  if (final) open_all(p), tell_last(p);
+  else tell(p, 0), watch_tick(p, now(p));
   if (!final && p->ticks % LOOK) return;
   take(p);
   if (!p->failed && begin_log(p)) write_status(p);
@@ -270,7 +272,10 @@ static void write_mode(struct process *p, int final) {
 /* module_goes waits while a stack is walked that may have code of the image, but not for long. */
 static void module_goes(struct process *p, struct module *m) {
   enum { TRIES = 50 };
-  if (p->watch && lock_watch(p->watch, TRIES)) store(&p->watch->lock, 0);
+  channels_go(p, m), told_goes(p, m);
+  if (!p->watch || !lock_watch(p->watch, TRIES)) return;
+  names_go(p, m);
+  store(&p->watch->lock, 0);
 }
 
 /* fork_mode makes the child begin a log of its own. All exits seem slow to it, until one has started its clock. What was called before that
@@ -281,6 +286,7 @@ static void fork_mode(struct process *p) {
   p->episodes = p->borderline = p->slow = p->dropped = p->left_out = p->late = p->blind = 0;
   p->ended = 0;
   fork_watch(p, t);
+  fork_marks(p);
   store(word(p, LOW), (u32)-1);
 }
 

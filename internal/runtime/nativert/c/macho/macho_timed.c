@@ -40,6 +40,7 @@ static void module_goes(struct process *p, struct module *m);
 static void fork_mode(struct process *p);
 static void clock_begins(struct process *p); /* in its thread */
 static void hear(struct process *p); /* of threads that begin and end */
+static void join_mode(struct process *p); /* for an image */
 
 /* ---- the clock ---- */
 
@@ -317,6 +318,7 @@ static int join_image(struct process *p) {
   if (i == MAX_MODULES) return print_error("of this library, as 128 others log theirs: ", own.path), 0;
   store(&shared.process, p);
   store(&local, (i64)(8 * p->key));
+  join_mode(p);
 #if CAIRN_MODE == LOG_MODE_TRACE
   tracer = &p->clock;
 #else
@@ -366,4 +368,5 @@ __attribute__((__constructor__(101))) static void begin_process(void) {
 #if CAIRN_MODE != LOG_MODE_SPIKE
 static void clock_begins(struct process *p) {}
 static void hear(struct process *p) {}
+static void join_mode(struct process *p) {}
 #endif

@@ -8,6 +8,7 @@
  *   macho_tree.h      mode stacks: what the trees of calls, which are those of other systems, get from this one
  *   macho_tree.c      where inserted code comes to
  *   macho_spike.c     mode spike: threads, stacks by frame pointers, what inserted code calls
+ *   macho_mark.c    what marks of programs (marks.h) get from this system
  *   macho_watch.c   what the clock's thread sees of the others: processor time, waits, calls that have not ended
  *   macho_starts.h    where the functions of an image begin
  *
@@ -87,7 +88,7 @@ extern const struct image __dso_handle HIDDEN;
 #define CHUNK ((u64)LOG_CHUNK_SIZE)
 #define is_quiet(p) ((p)->off || (p)->quiet)
 
-enum { MAX_DIR = 1024, MAX_NAME = 128, MAX_PATH = MAX_DIR + MAX_NAME + 64, MAX_MODULES = 128, TIMED_ABI = 0x54430003 + (CAIRN_MODE << 16) };
+enum { BASES = 128, MAX_DIR = 1024, MAX_NAME = 128, MAX_PATH = MAX_DIR + MAX_NAME + 64, MAX_MODULES = 128, TIMED_ABI = 0x54430003 + (CAIRN_MODE << 16) };
 
 /* The window is as in c/timed/timed_window.c, with these words below. */
 enum { CLOCK = -64, LOW = -60, TREE_CLOCK = -48, GRAIN = 65536 };
@@ -134,9 +135,24 @@ struct process {
   u64 episodes, borderline, slow, dropped;
   u64 left_out, second, in_second; /* by the rate limit */
   u32 threads;
-  struct {
-    u64 current;
+  u64 snapshots, slop; /* slop: 0 */
+  struct {             /* see frames.h */
+    struct summary *summary; /* in the log; 0: none ended */
+    u64 since, end, budget;
+    u64 current; /* number */
+    u32 shift;
   } frames;
+  struct { /* see timed_channel.c */
+    u32 sets;
+    struct {
+      struct channel *from, *to;
+    } set[MAX_MODULES]; /* of the images */
+    char words[512]; /* for images that are loaded later */
+  } channel;
+  struct {
+    u32 lock; /* of the channels */
+  } control;
+  struct spikes *spikes; /* that the program is told of; 0: of none */
   struct {
     struct trees *trees;
     u64 pause;

@@ -28,7 +28,18 @@ static u64 value_of(const char *s, const char *units, const u64 *scale) {
 #define WORDS "size=16MB,file,period=1ms,off"
 #else
 #define VARIABLE "CAIRN_SPIKE"
-#define WORDS (CAIRN_MODE == LOG_MODE_SPIKE ? "threshold=10ms,period=1ms,rate=100,off" : "period=1ms,off")
+#define WORDS (CAIRN_MODE == LOG_MODE_SPIKE ? "threshold=10ms,period=1ms,rate=100,budget=16.7ms,+channel,-channel,channels=a+b,off" : "period=1ms,off")
+#endif
+
+#if CAIRN_MODE == LOG_MODE_SPIKE
+int __cairn_channel_word(struct process *p, const char *s, int apply);
+
+/* number_at returns the number that a word ends with, -1 if it is none. */
+static i64 number_at(const char *s) {
+  i64 n = *s >= '0' && *s <= '9' ? 0 : -1;
+  for (; *s >= '0' && *s <= '9' && n < 1 << 28; s++) n = n * 10 + (*s - '0');
+  return ends_word(s) ? n : -1;
+}
 #endif
 
 /* set applies a word, and reports whether it is one. */
@@ -39,6 +50,7 @@ static int set(struct process *p, const char *s) {
 #endif
   const char *v;
   u64 n;
+  i64 rate;
   if ((v = word_value(s, "off")) && ends_word(v)) p->off = 1;
 #if CAIRN_MODE == LOG_MODE_TRACE
   else if ((v = word_value(s, "file")) && ends_word(v)) p->ring_chunks = 0;
@@ -47,8 +59,9 @@ static int set(struct process *p, const char *s) {
   else if ((v = word_value(s, "period=")) && (n = value_of(v, "us\0ms\0s\0", times)) >= LOG_CLOCK_UNIT && n <= SECOND) p->period = n;
 #if CAIRN_MODE == LOG_MODE_SPIKE
   else if ((v = word_value(s, "threshold=")) && (n = value_of(v, "us\0ms\0s\0", times)) >= 10000) p->threshold = n;
-  else if ((v = word_value(s, "rate=")) && *v >= '0' && *v <= '9')
-    for (p->rate = 0; *v >= '0' && *v <= '9' && p->rate < 1u << 27; v++) p->rate = p->rate * 10 + (u32)(*v - '0');
+  else if ((v = word_value(s, "budget=")) && (n = value_of(v, "us\0ms\0s\0", times))) p->frames.budget = n;
+  else if ((v = word_value(s, "rate=")) && (rate = number_at(v)) >= 0) p->rate = (u32)rate;
+  else if (__cairn_channel_word(p, s, 1)) return 1;
 #endif
   else return 0;
   return 1;
@@ -78,7 +91,7 @@ static void read_environment(struct process *p) {
   const char *s = getenv(VARIABLE), *home;
   char *q = p->dir;
   p->period = 0;
-  p->threshold = 10 * MS, p->rate = 100;
+  p->threshold = 10 * MS, p->rate = 100, p->frames.budget = 16666667;
   p->ring_chunks = (16ul << 20) / CHUNK;
   if (issetugid && issetugid()) {
     p->off = 1;

@@ -3,7 +3,7 @@
  * words +name, -name and channels=name+name, which also apply to modules that are loaded later, and
  * by the program. */
 
-#ifndef _WIN32
+#if !defined _WIN32 && !defined __APPLE__
 #include "timed.h"
 #endif
 
@@ -127,7 +127,7 @@ void __cairn_channel(const char *name, int on) {
       if (same(c, name)) store(&c->on, (u64)!!on);
 }
 
-#ifndef _WIN32
+#if !defined _WIN32 && !defined __APPLE__
 /* put_channels writes a line for each channel, while there is room, and one with the number of the others. */
 char *__cairn_put_channels(struct process *p, char *to, const char *end) {
   u32 omitted = 0;

@@ -10,7 +10,7 @@
  * The open scopes of a thread are among its annotations. A scope of a frame below the current one,
  * or of another function in its place, is discarded: longjmp skipped its end. */
 
-#ifndef _WIN32
+#if !defined _WIN32 && !defined __APPLE__
 #include "timed.h"
 #endif
 
@@ -26,7 +26,7 @@ HIDDEN int __cairn_scope_over(const struct scope *s);
 HIDDEN void __cairn_scope_text(const struct scope *s, u64 number, const char *text, u64 len);
 HIDDEN void __cairn_mark(u64 cfa, u32 verb, u64 ns);
 
-#ifndef _WIN32
+#if !defined _WIN32 && !defined __APPLE__
 static struct thread *self(void) {
   struct process *p = __cairn_state;
   return p && load(word(p, ALIVE)) && !p->off ? __cairn_thread(p) : 0;
