@@ -28,8 +28,8 @@ func (o *ShimOptions) machOLacks(c Compiler) string {
 	switch {
 	case c.Family != driver.Clang:
 		return "for Mach-O, cairn instruments the output of clang only"
-	case o.Exact || o.Flight || o.Signals || o.Control:
-		return "--clock exact, --tick signal, --flight and --control are not supported for Mach-O: there a thread keeps the clock of mode spike"
+	case o.Exact || o.Signals || o.Control:
+		return "--clock exact, --tick signal and --control are not supported for Mach-O: there a thread keeps the clock of mode spike"
 	case o.Mode == prof.ModeTrace && o.Depth > 0:
 		return "--depth of mode trace is not supported for Mach-O"
 	case o.Runtime != "":

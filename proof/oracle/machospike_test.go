@@ -163,11 +163,72 @@ func TestMachOMarks(t *testing.T) {
 				}
 				program := make("spike --threshold 10ms --only ^$", filepath.Join("testdata", "macho", "marks.c"))
 				output(t, command(t, "dsymutil-22", program))
-				checkMarks(t, t.TempDir(), program, exceptions, run(program))
+				checkScenarios(t, t.TempDir(), program, exceptions, run(program))
 				for mode, want := range map[string]string{"stacks": "off 3\n", "trace": "off 3\n", "count": "off 3\n", "spike": "on 3\n"} {
 					checkAnswer(t, run(make(mode, filepath.Join("testdata", "macho", "marked.c")))(t.TempDir()), want)
 				}
 			})
 		}
+	}
+}
+
+// TestMachOSpikeDylib finds late calls in a dylib, on one stack with those of its program, which may be optimised by the linker. With
+// a recorder both have their calls before it.
+func TestMachOSpikeDylib(t *testing.T) {
+	t.Parallel()
+	shorttest.Proof(t)
+	for _, system := range []apple{macOS, iOS} {
+		for _, flags := range []string{"-O1", "-O2 -flto=thin"} {
+			t.Run(system.target+flags, func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				app, lib := filepath.Join(dir, "app"), filepath.Join(dir, "liblate.dylib")
+				for _, args := range []string{
+					"-dynamiclib -Wl,-install_name,@rpath/liblate.dylib -o " + lib + " testdata/macho/latelib.c",
+					"-DPARTS -o " + app + " testdata/macho/late.c " + lib,
+				} {
+					argv := slices.Concat([]string{"cc", "--strict", "--mode", "spike", "--threshold", "30ms", "--small", "0", "--flight", "clang-22"}, system.args(t, flags), strings.Fields(args))
+					output(t, command(t, cairn, argv...))
+				}
+				want := []string{" > outer timed > middle timed > stall timed, middle ended, outer ended"}
+				for ms := 60; ; ms *= 3 {
+					_, logs := system.flown(t, "threshold=30ms,flight=1MB", app, "exit", strconv.Itoa(ms))
+					found := spikeRows(t, logs, app)
+					if ms < 1000 && firstMissing(found, want) != "" {
+						continue
+					}
+					checkRows(t, flags, found, want)
+					text := output(t, command(t, cairn, "spikes", "--top", "0", logs, app))
+					if !strings.Contains(text, "window: ") || !strings.Contains(text, ") stall") {
+						t.Errorf("no window with stall in\n%s", text)
+					}
+					break
+				}
+			})
+		}
+	}
+}
+
+// TestMachOSpikeSignal finds a late call in a handler on an alternate stack, above which memory cannot be read: the frame pointer of the code that
+// the signal interrupted is no such.
+func TestMachOSpikeSignal(t *testing.T) {
+	t.Parallel()
+	shorttest.Proof(t)
+	for _, system := range []apple{macOS, iOS} {
+		t.Run(system.target, func(t *testing.T) {
+			t.Parallel()
+			args := system.argsWith(t, system.headers(t, false), "-O1 -U__APPLE__ -U__nonnull -D__linux__ -D_GNU_SOURCE -Wl,-undefined,dynamic_lookup", filepath.Join("testdata", "macho", "altstack.c"))
+			program := build(t, "spike --threshold 30ms --small 0", "clang-22", args...)
+			for ms := 60; ; ms *= 3 {
+				answer, logs := system.flown(t, "", program, strconv.Itoa(ms))
+				checkAnswer(t, answer, "ends\n")
+				if strings.Contains(output(t, command(t, cairn, "spikes", "--top", "0", logs, program)), ") stall") {
+					break
+				}
+				if ms > 4000 {
+					t.Fatal("the call of the handler is not found")
+				}
+			}
+		})
 	}
 }

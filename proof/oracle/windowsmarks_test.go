@@ -126,7 +126,7 @@ func (w *windows) marks(t *testing.T) {
 			output(t, command(t, cairn, slices.Concat([]string{"cc", "--strict"}, options, compiler, []string{"-Wall", "-Wextra", "-Werror", "-o", exe, source})...))
 		}
 		build(program, source, "--mode", "spike", "--only", "^$")
-		checkMarks(t, dir, program, slices.Contains(compiler, "c++"), func(logs string, args ...string) string {
+		checkScenarios(t, dir, program, slices.Contains(compiler, "c++"), func(logs string, args ...string) string {
 			answer, _ := run(t, logs, program, args...)
 			return answer
 		})
@@ -141,8 +141,8 @@ func (w *windows) marks(t *testing.T) {
 	}
 }
 
-// checkMarks runs the scenarios of a program.
-func checkMarks(t *testing.T, dir, program string, exceptions bool, run func(logs string, args ...string) string) {
+// checkScenarios runs the scenarios of a program.
+func checkScenarios(t *testing.T, dir, program string, exceptions bool, run func(logs string, args ...string) string) {
 	t.Helper()
 	for _, s := range markScenarios {
 		if s.name == "exception" && !exceptions {

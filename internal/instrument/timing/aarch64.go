@@ -323,7 +323,7 @@ func (aarch64Timing) entry(t *timer, _ regSet) string {
 
 func (m aarch64Timing) exit(t *timer, keep regSet, slow string) string {
 	first, stack, unwind := "", aarch64Stack, t.unwinding
-	if t.Opts.Flight {
+	if t.Opts.Flight && !t.isMachO() {
 		first = m.flightArrive()
 	}
 	if keep != 0 {
@@ -368,11 +368,17 @@ func (m aarch64Timing) flightEntry(t *timer, b *body) (id, entry, stubs string) 
 	if unwound {
 		down, up = "\t.cfi_adjust_cfa_offset 16\n", "\t.cfi_adjust_cfa_offset -16\n"
 	}
-	entry = begin + ":\n" + push("x14", "x15", f.Unwind) + aarch64Base + "\tadd\tw17, wsp, 16\n\tldur\tw15, [x16, -64]\n\tstr\tw15, [x16, x17]\n\tadd\tw14, wsp, 16\n" +
-		aarch64Local + "\tldr\tw17, [x16, 8]\n\tcmp\tw17, w15\n\tb.ne\t" + slow + "\n" +
+	local, pushed, base, over := aarch64Local, f.Unwind, aarch64Base, ""
+	if t.isMachO() {
+		none := t.NewLabel()
+		local, pushed = machOAArch64Local+"\tmrs\tx17, tpidrro_el0\n"+machOAArch64Slot, false
+		base, over = aarch64Base+"\tcbz\tx16, "+none+"\n", none+":\n"
+	}
+	entry = begin + ":\n" + push("x14", "x15", pushed) + base + "\tadd\tw17, wsp, 16\n\tldur\tw15, [x16, -64]\n\tstr\tw15, [x16, x17]\n\tadd\tw14, wsp, 16\n" +
+		local + "\tldr\tw17, [x16, 8]\n\tcmp\tw17, w15\n\tb.ne\t" + slow + "\n" +
 		"\tldr\tw17, [x16, 12]\n\tsub\tw17, w14, w17\n\tlsr\tw17, w17, 12\n\tcbnz\tw17, " + left + "\n" +
 		"\tsub\tw17, w14, 2047\n\tstr\tw17, [x16, 12]\n\tldr\tx17, [x16]\n\tadd\tx17, x17, 8\n\ttst\tx17, 0xffff\n\tb.eq\t" + slow + "\n" +
-		"\tstr\tx17, [x16]\n\tadrp\tx15, " + id + "\n\tadd\tx15, x15, :lo12:" + id + "\n\tstp\tw15, w14, [x17, -8]\n" + pop("x14", "x15", f.Unwind)
+		"\tstr\tx17, [x16]\n\tadrp\tx15, " + id + "\n\tadd\tx15, x15, :lo12:" + id + "\n\tstp\tw15, w14, [x17, -8]\n" + over + pop("x14", "x15", pushed)
 	call := func(label, routine string) string {
 		return label + ":\n" + down + "\tldp\tx14, x15, [sp], 16\n" + up + m.stub(routine, 0, unwound) + "\tb\t" + begin + "\n"
 	}

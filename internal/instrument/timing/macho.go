@@ -119,9 +119,19 @@ var machOLeaves = map[string]string{
 
 // machOSpike plans the code of one body in mode spike.
 func (t *timer) machOSpike(b *body) {
-	t.Insert(b.frags[0].Probe, t.measuring().entry(t, b.live))
+	entry, ends := t.measuring().entry(t, b.live), ""
+	if t.Opts.Flight {
+		id, code, stubs := t.measuring().flightEntry(t, b)
+		at, _ := t.stubPlace(b.frags[0].End)
+		t.Insert(at, stubs)
+		entry = id + ":\n" + code
+	}
+	t.Insert(b.frags[0].Probe, entry)
 	for _, a := range t.arrivals(b) {
-		t.Insert(a.at, t.measuring().arrive(t, a))
+		if t.Opts.Flight {
+			ends = t.machOFlightEnd(false)
+		}
+		t.Insert(a.at, t.measuring().arrive(t, a)+ends)
 	}
 	for i := range b.insns {
 		in := &b.insns[i]
@@ -148,20 +158,53 @@ func machOX86Entry(live regSet, over string) string {
 }
 
 // machOX86Exit has the sign of 0 without a window: the call is not slow.
-func machOX86Exit(keep regSet, over, slow string) string {
-	return spill(keep, false) + loadBase + "%r10\n\ttestq\t%r10, %r10\n\tjz\t" + over + "\n" + loadStack + "\tmovl\t(%r10,%r11), %r11d\n" +
+func machOX86Exit(keep regSet, first, over, slow string) string {
+	return spill(keep, false) + first + loadBase + "%r10\n\ttestq\t%r10, %r10\n\tjz\t" + over + "\n" + loadStack + "\tmovl\t(%r10,%r11), %r11d\n" +
 		"\tsubl\t" + clockOffset + "(%r10), %r11d\n\taddl\t" + lowOffset + "(%r10), %r11d\n" + over + ":\n" + spill(keep, true) + "\tjs\t" + slow + "\n"
 }
 
 // machOAArch64Exit is the end of an exit, whose code sets w17 below 0 for a slow call.
 func (t *timer) machOAArch64Exit(keep regSet, code, slow string) string {
-	over := t.NewLabel()
-	if keep != 0 {
-		return push("x16", "x17", false) + aarch64Base + "\tcmp\tx16, 0\n\tb.eq\t" + over + "\n" + code + "\tcmp\tw17, 0\n" + over + ":\n" + pop("x16", "x17", false) + "\tb.lt\t" + slow + "\n"
+	over, first := t.NewLabel(), ""
+	if t.Opts.Flight {
+		first = t.machOFlightEnd(keep != 0)
 	}
-	code = aarch64Base + "\tcbz\tx16, " + over + "\n" + code
+	if keep != 0 {
+		return push("x16", "x17", false) + first + aarch64Base + "\tcmp\tx16, 0\n\tb.eq\t" + over + "\n" + code + "\tcmp\tw17, 0\n" + over + ":\n" + pop("x16", "x17", false) + "\tb.lt\t" + slow + "\n"
+	}
+	code = first + aarch64Base + "\tcbz\tx16, " + over + "\n" + code
 	if t.place.far {
 		return code + "\ttbz\tw17, 31, " + over + "\n\tb\t" + slow + "\n" + over + ":\n"
 	}
 	return code + "\ttbnz\tw17, 31, " + slow + "\n" + over + ":\n"
+}
+
+// The flight recorder (flight.go) does nothing without a window, and its place is known before there is one. What a thread has is in the
+// slots of three keys. At an exit there may be no place yet, or none.
+
+// machOFlightEnd records that all calls at the stack pointer or below have ended; if two registers are pushed on AArch64, at that before.
+// It changes r11, and the flags, or x16 and x17.
+func (t *timer) machOFlightEnd(pushed bool) string {
+	over := t.NewLabel()
+	if _, x86 := t.measuring().(x86Timing); x86 {
+		return loadFlight + "\ttestq\t%r11, %r11\n\tjle\t" + over + "\n\tmovl\t%esp, %gs:12(%r11)\n" + over + ":\n"
+	}
+	stack := aarch64Stack
+	if pushed {
+		stack = "\tadd\tw17, wsp, 16\n"
+	}
+	return machOAArch64Local + "\tcbz\tx16, " + over + "\n\ttbnz\tx16, 63, " + over + "\n\tmrs\tx17, tpidrro_el0\n" + machOAArch64Slot + stack +
+		"\tstr\tw17, [x16, 12]\n" + over + ":\n"
+}
+
+// machOX86Flight is the code of ELF with the place of Mach-O. Two registers may be the window's.
+func (t *timer) machOX86Flight(b *body) (id, entry, stubs string) {
+	reg, code, restore := flightStamp(b.live, spillRAX)
+	over, base := t.NewLabel(), "%r10"
+	if b.live.has(regR10) {
+		base = "%rax"
+	}
+	code = strings.Replace(code, loadBase+base+"\n", loadBase+base+"\n\ttestq\t"+base+", "+base+"\n\tjz\t"+over+"\n", 1)
+	id, entry, stubs = t.flightCode(reg, code, restore)
+	return id, strings.ReplaceAll(strings.TrimSuffix(entry, restore), "%fs:", "%gs:") + over + ":\n" + restore, stubs
 }

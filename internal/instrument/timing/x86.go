@@ -116,7 +116,10 @@ func (x86Timing) exit(t *timer, keep regSet, slow string) string {
 		first = flightEnd
 	}
 	if t.isMachO() {
-		return machOX86Exit(keep, t.NewLabel(), slow)
+		if t.Opts.Flight {
+			first = t.machOFlightEnd(false)
+		}
+		return machOX86Exit(keep, first, t.NewLabel(), slow)
 	}
 	return exitCode(keep, first, slow)
 }
@@ -131,6 +134,9 @@ const loadFlight = loadLocal + "%r11\n"
 const flightEnd = loadFlight + "\tmovl\t%esp, %fs:12(%r11)\n"
 
 func (x86Timing) flightEntry(t *timer, b *body) (id, entry, stubs string) {
+	if t.isMachO() {
+		return t.machOX86Flight(b)
+	}
 	return t.flightCode(flightStamp(b.live, spillRAX))
 }
 

@@ -14,6 +14,9 @@ func MachOSource(o probe.Options) (source string, args []string) {
 	if o.Mode.Timed() {
 		args = []string{runtimeDir(o.DefaultDir), "-DCAIRN_MODE=" + strconv.Itoa(int(o.Mode))}
 		if o.Mode == prof.ModeSpike {
+			if o.Flight {
+				args = append(args, "-DCAIRN_FLIGHT")
+			}
 			args = append(args, "-DCAIRN_DEFAULTS="+strconv.Quote("threshold="+cmp.Or(o.Threshold, "10ms")))
 		}
 		if o.Depth > 0 {

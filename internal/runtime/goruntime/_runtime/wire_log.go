@@ -6,6 +6,7 @@ const (
 	cairnLogCallFault           = 4294967294
 	cairnLogCallsArm            = 4
 	cairnLogCallsGeneric        = 2
+	cairnLogCallsMacOS          = 5
 	cairnLogCallsMask           = 7
 	cairnLogCallsOlder          = 0
 	cairnLogCallsShift          = 4
@@ -81,6 +82,7 @@ const (
 	cairnLogKindRecords         = 1
 	cairnLogKindSeen            = 2
 	cairnLogKindTree            = 8
+	cairnLogMachTraps           = 1024
 	cairnLogMagic               = "cairnlog"
 	cairnLogMaxBuildID          = 20
 	cairnLogMaxEntries          = 120

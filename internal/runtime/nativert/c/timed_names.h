@@ -79,8 +79,10 @@
 #define finer __cairn_finer
 #define finish __cairn_finish
 #define first_call __cairn_first_call
+#define flight_exit __cairn_flight_exit
 #define forget __cairn_forget
 #define forget_thread __cairn_forget_thread
+#define fork_flight __cairn_fork_flight
 #define fork_marks __cairn_fork_marks
 #define fork_mode __cairn_fork_mode
 #define fork_watch __cairn_fork_watch
@@ -100,6 +102,7 @@
 #define happens __cairn_happens
 #define has_clock __cairn_has_clock
 #define has_ended __cairn_has_ended
+#define head_chunk __cairn_head_chunk
 #define hear __cairn_hear
 #define hold_end __cairn_hold_end
 #define hold_thread __cairn_hold_thread
@@ -244,6 +247,7 @@
 #define place_in __cairn_place_in
 #define place_of __cairn_place_of
 #define place_of_stack __cairn_place_of_stack
+#define place_of_thread __cairn_place_of_thread
 #define preferred __cairn_preferred
 #define print __cairn_print
 #define print_error __cairn_print_error
@@ -337,6 +341,7 @@
 #define switched __cairn_switched
 #define take __cairn_take
 #define take_chunk __cairn_take_chunk
+#define take_keys __cairn_take_keys
 #define take_slots __cairn_take_slots
 #define take_snapshot __cairn_take_snapshot
 #define tell __cairn_tell

@@ -1,4 +1,4 @@
-/* Has calls that take long, as long as its second argument says in ms, and ends as its first one says. */
+/* Has calls that take long, as long as its second argument says in ms, and ends as its first one says. With PARTS, some are latelib.c's. */
 extern int fork(void), waitpid(int, int *, int), raise(int), strcmp(const char *, const char *), atoi(const char *), nanosleep(const long *, long *);
 extern int pthread_setname_np(const char *);
 extern void exit(int), _exit(int);
@@ -7,6 +7,9 @@ enum { SIGKILL = 9 };
 #define OWN __attribute__((noinline))
 static volatile int sum;
 OWN void quick(int n) { sum += n; }
+#ifdef PARTS /* a dylib has them */
+extern void middle(int);
+#else
 OWN void stall(int ms) {
   long t[2] = {ms / 1000, ms % 1000 * 1000000l};
   nanosleep(t, 0);
@@ -16,6 +19,7 @@ OWN void middle(int ms) {
   stall(ms);
   sum++;
 }
+#endif
 OWN void outer(int ms) {
   middle(ms);
   sum++;

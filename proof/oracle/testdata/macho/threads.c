@@ -59,6 +59,7 @@ static int my_key_create(uint64_t *key, void (*end)(void *)) {
   ends[keys++] = end;
   return 0;
 }
+static int my_key_delete(uint64_t key) { return key == number(keys - 1) ? keys--, 0 : 0; }
 static int my_setspecific(uint64_t key, void *v) {
   for (unsigned k = 0; k < keys; k++)
     if (number(k) == key) *slot(k) = v;
@@ -122,7 +123,7 @@ static size_t my_stackaddr(pthread_t of) { return stack_of(of, 1); }
 static size_t my_stacksize(pthread_t of) { return stack_of(of, 0); }
 
 const struct function thread_functions[] = {
-  {"_pthread_key_create", my_key_create}, {"_pthread_setspecific", my_setspecific},
+  {"_pthread_key_create", my_key_create}, {"_pthread_key_delete", my_key_delete}, {"_pthread_setspecific", my_setspecific},
   {"_mach_absolute_time", my_time}, {"_mach_timebase_info", my_timebase}, {"_mach_wait_until", my_wait_until},
   {"_pthread_sigmask", my_sigmask}, {"_pthread_threadid_np", my_threadid}, {"_pthread_setname_np", my_setname},
   {"_pthread_set_qos_class_self_np", my_qos}, {"_os_unfair_lock_lock", my_lock}, {"_os_unfair_lock_unlock", my_unlock},

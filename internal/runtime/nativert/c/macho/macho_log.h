@@ -57,7 +57,7 @@ static u8 *map_chunk(struct process *p) {
 
 /* ---- records ---- */
 
-static void begin_chunk(struct process *p, u8 *c, u32 kind, u64 time) {
+static void head_chunk(struct process *p, u8 *c, u32 kind, u64 time) {
   *(u32 *)(c + LOG_CHUNK_KIND_OFFSET) = kind;
   *(u32 *)(c + LOG_CHUNK_PID_OFFSET) = (u32)p->pid;
   *(u64 *)(c + LOG_CHUNK_FIRST_OFFSET) = *(u64 *)(c + LOG_CHUNK_LAST_OFFSET) = time;
@@ -68,7 +68,7 @@ static void begin_chunk(struct process *p, u8 *c, u32 kind, u64 time) {
 /* new_chunk maps another chunk, with its header; 0 if there is no room. */
 static u8 *new_chunk(struct process *p, u32 kind, u64 time) {
   u8 *c = map_chunk(p);
-  if (c) begin_chunk(p, c, kind, time);
+  if (c) head_chunk(p, c, kind, time);
   return c;
 }
 
@@ -124,6 +124,7 @@ static void write_status(struct process *p) {
   f[13] = LOG_TICK_THREAD | (u64)p->threads << 32;
   f[16] = p->episodes - p->snapshots;
 #if CAIRN_MODE == LOG_MODE_SPIKE
+  f[17] = p->flight.recorder ? p->flight.chunks | (u64)p->flight.missed << 32 : 0;
   put_unseen(p, f);
 #endif
   ((u32 *)f)[1] = p->ended ? LOG_TRAILER_FINAL : 0;
@@ -139,7 +140,7 @@ static void put_header(const struct process *p, u8 *h) {
   *(u32 *)(h + LOG_PID_OFFSET) = (u32)p->pid;
   *(u64 *)(h + LOG_REALTIME_OFFSET) = p->real;
   *(u64 *)(h + LOG_MONOTONIC_OFFSET) = p->mono;
-  *(u32 *)(h + LOG_FLAGS_OFFSET) = (p->forked ? LOG_FORKED : 0) | LOG_CALLS_MAC_OS << LOG_CALLS_SHIFT;
+  *(u32 *)(h + LOG_FLAGS_OFFSET) = (p->forked ? LOG_FORKED : 0) | (p->flight.recorder ? LOG_FLIGHT | LOG_FLIGHT_ENDS : 0) | LOG_CALLS_MAC_OS << LOG_CALLS_SHIFT;
   *(u32 *)(h + LOG_MODE_OFFSET) = CAIRN_MODE;
   *(u32 *)(h + LOG_CHECKSUM_OFFSET) = sum_of(h, LOG_CHECKSUM_OFFSET);
 }
@@ -169,7 +170,7 @@ static int begin_log(struct process *p) {
   if (fd >= 0) close(fd);
   u8 *c = ok ? map_chunk(p) : 0;
   if (!c) return 0;
-  begin_chunk(p, c, LOG_KIND_RECORDS, p->mono);
+  head_chunk(p, c, LOG_KIND_RECORDS, p->mono);
   p->first_used = LOG_CHUNK_HEADER_SIZE;
   p->first = c;
   u8 *r = room(p, STATUS_SIZE, 0);

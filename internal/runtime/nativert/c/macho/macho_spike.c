@@ -30,6 +30,7 @@ struct mach {
 #include "watch.h"
 
 #include "mark_types.h"
+#include "flight.h"
 
 struct thread {
   u32 tid, busy, named, name_length;
@@ -37,6 +38,7 @@ struct thread {
   u64 parents, parents_sp, parents_at; /* threshold for the frames above */
   u64 paused_before;                   /* sum of the pauses that are no longer in the ring */
   u64 busy_since;
+  struct ring *ring; /* of the flight recorder */
   struct annotation note[NOTES];
   struct pause pause[PAUSES]; /* ring of pauses */
   u64 calls, reported;
@@ -57,6 +59,8 @@ struct thread {
 static int stamps(const struct process *p, const struct module *m, u64 f) {
   u64 at;
 #if __aarch64__
+  enum { PUSH = 0xa9bf3fee }; /* stp x14, x15, [sp, -16]!: of the flight recorder */
+  if (*(const u32 *)f == PUSH) f += 4;
   u32 page = ((const u32 *)f)[0], word = ((const u32 *)f)[1];
   if ((page & 0x9f00001f) != 0x90000010 || (word & 0xffc003ff) != 0xf9400210) return 0;
   at = (f & -4096ul) + (u64)((i64)((u64)(page >> 5 & 0x7ffff) << 45 | (u64)(page >> 29 & 3) << 43) >> 31) + (word >> 10 & 0xfff) * 8;
@@ -175,6 +179,14 @@ static struct thread *thread_of(struct process *p) {
   return t;
 }
 
+/* leave_ring gives the ring of this thread, which ends, to others. What it calls yet begins another one. */
+static void leave_ring(struct process *p, struct thread *t) {
+  set_slot(p->flight.local, 0), set_slot(p->flight.local + 8, 0);
+  take(p);
+  t->ring->next = p->flight.free, p->flight.free = t->ring;
+  give(p);
+}
+
 /* thread_ends frees the state of a thread, which the clock's thread may be reading: without its lock it is left. */
 static void thread_ends(void *of) {
   enum { TRIES = 200 };
@@ -183,6 +195,7 @@ static void thread_ends(void *of) {
   struct watched *w = watched_of(k, t->tid);
   if (w && !lock_watch(k, TRIES)) return;
   if (w) w->state = 0, store(&k->lock, 0);
+  if (t->ring) leave_ring(shared.process, t);
   munmap(t, sizeof *t);
 }
 
@@ -239,6 +252,7 @@ static int write_episode(struct process *p, struct thread *t, const u64 *f, u32 
     p->left_out++;
   }
   give(p);
+  if (written && p->flight.recorder && !(f[7] & LOG_EPISODE_SNAPSHOT)) p->flight.keep_window(p, t, f[1], f[3], f[4], time);
   return written;
 }
 
@@ -249,6 +263,11 @@ static void away(struct process *p, u64 base, u64 t0, u64 t1, u64 e, u64 *lo, u6
 static u64 stack_base(void) { return 0; }
 
 #include "macho_mark.c"
+#ifdef CAIRN_FLIGHT
+#include "macho_flight.c"
+#else
+static void fork_flight(struct process *p, struct thread *t) {}
+#endif
 
 /* ---- the process ---- */
 
@@ -286,7 +305,7 @@ static void fork_mode(struct process *p) {
   p->episodes = p->borderline = p->slow = p->dropped = p->left_out = p->late = p->blind = 0;
   p->ended = 0;
   fork_watch(p, t);
-  fork_marks(p);
+  fork_marks(p), fork_flight(p, t);
   store(word(p, LOW), (u32)-1);
 }
 
@@ -320,6 +339,7 @@ static struct context frame_of(u64 sp, u64 entry) {
 static void judge_exit(struct process *p, u64 sp) {
   struct slow_call c = {.site = SITE(sp), .sp = sp, .e = now(p)};
   struct thread *t;
+  if (p->flight.recorder) p->flight.left(p, sp);
   if (!p->has_clock && p->ready) start_again(p);
   if (!entered(p, sp, c.e, &c.t0, &c.t1) || c.e - c.t0 < p->low * 1000ul) return;
   if (!(t = begin(p))) {

@@ -41,6 +41,16 @@ static void fork_mode(struct process *p);
 static void clock_begins(struct process *p); /* in its thread */
 static void hear(struct process *p); /* of threads that begin and end */
 static void join_mode(struct process *p); /* for an image */
+static int start_flight(struct process *p, const char *image);
+
+/* place_of_thread returns where inserted code of an image finds what a thread has, -1 if there is no such place. */
+static i64 place_of_thread(struct process *p, const char *image) {
+#ifdef CAIRN_FLIGHT
+  return start_flight(p, image) ? (i64)p->flight.local : -1;
+#else
+  return (i64)(8 * p->key);
+#endif
+}
 
 /* ---- the clock ---- */
 
@@ -224,6 +234,12 @@ static void start_clock(struct process *p) {
   pthread_sigmask(SIG_SETMASK, &signals, 0);
 }
 
+/* stay keeps this image loaded, whose code the process uses from now on. */
+static void stay(const char *path) {
+  enum { NOW = 2, NO_LOAD = 0x10, NO_DELETE = 0x80 };
+  if (dlopen) dlopen(path, NOW | NO_LOAD | NO_DELETE);
+}
+
 /* ---- the life of the process ---- */
 
 /* set_origin makes now the time from which the clock counts. */
@@ -295,12 +311,6 @@ static struct process *make_state(void) {
   return 0;
 }
 
-/* stay keeps this image loaded, whose code the process uses from now on. */
-static void stay(const char *path) {
-  enum { NOW = 2, NO_LOAD = 0x10, NO_DELETE = 0x80 };
-  if (dlopen) dlopen(path, NOW | NO_LOAD | NO_DELETE);
-}
-
 /* join_image makes this image use the state, and notes it, unless there are too many. */
 static int join_image(struct process *p) {
   static struct module own;
@@ -317,12 +327,12 @@ static int join_image(struct process *p) {
   give(p);
   if (i == MAX_MODULES) return print_error("of this library, as 128 others log theirs: ", own.path), 0;
   store(&shared.process, p);
-  store(&local, (i64)(8 * p->key));
+  store(&local, place_of_thread(p, own.path));
   join_mode(p);
 #if CAIRN_MODE == LOG_MODE_TRACE
   tracer = &p->clock;
 #else
-  store(&base, p->base);
+  if (load(&local) > 0) store(&base, p->base);
 #endif
   return 1;
 }

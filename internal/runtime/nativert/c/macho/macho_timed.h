@@ -9,6 +9,7 @@
  *   macho_tree.c      where inserted code comes to
  *   macho_spike.c     mode spike: threads, stacks by frame pointers, what inserted code calls
  *   macho_mark.c    what marks of programs (marks.h) get from this system
+ *   macho_flight.c  the flight recorder, if it is compiled with CAIRN_FLIGHT
  *   macho_watch.c   what the clock's thread sees of the others: processor time, waits, calls that have not ended
  *   macho_starts.h    where the functions of an image begin
  *
@@ -44,7 +45,7 @@ extern char *getenv(const char *) WEAK, *getcwd(char *, u64) WEAK;
 extern int __cxa_atexit(void (*)(void *), void *, const void *) WEAK;
 extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) WEAK;
 extern int pthread_create(void **, const void *, void *(*)(void *), void *) WEAK, pthread_detach(void *) WEAK;
-extern int pthread_key_create(u64 *, void (*)(void *)) WEAK, pthread_setspecific(u64, const void *) WEAK;
+extern int pthread_key_create(u64 *, void (*)(void *)) WEAK, pthread_setspecific(u64, const void *) WEAK, pthread_key_delete(u64) WEAK;
 extern int pthread_sigmask(int, const u32 *, u32 *) WEAK, pthread_threadid_np(void *, u64 *) WEAK;
 extern int pthread_setname_np(const char *) WEAK, pthread_set_qos_class_self_np(u32, int) WEAK;
 extern u64 pthread_self(void) WEAK, pthread_get_stackaddr_np(u64) WEAK, pthread_get_stacksize_np(u64) WEAK;
@@ -88,7 +89,7 @@ extern const struct image __dso_handle HIDDEN;
 #define CHUNK ((u64)LOG_CHUNK_SIZE)
 #define is_quiet(p) ((p)->off || (p)->quiet)
 
-enum { BASES = 128, MAX_DIR = 1024, MAX_NAME = 128, MAX_PATH = MAX_DIR + MAX_NAME + 64, MAX_MODULES = 128, TIMED_ABI = 0x54430003 + (CAIRN_MODE << 16) };
+enum { BASES = 128, MAX_DIR = 1024, MAX_NAME = 128, MAX_PATH = MAX_DIR + MAX_NAME + 64, MAX_MODULES = 128, TIMED_ABI = 0x54430004 + (CAIRN_MODE << 16) };
 
 /* The window is as in c/timed/timed_window.c, with these words below. */
 enum { CLOCK = -64, LOW = -60, TREE_CLOCK = -48, GRAIN = 65536 };
@@ -99,6 +100,8 @@ enum { CLOCK = -64, LOW = -60, TREE_CLOCK = -48, GRAIN = 65536 };
 
 #include "tick.h"
 #include "judge_types.h"
+
+struct thread;
 
 struct module {
   u64 start, end, slide;
@@ -153,6 +156,15 @@ struct process {
     u32 lock; /* of the channels */
   } control;
   struct spikes *spikes; /* that the program is told of; 0: of none */
+  struct {               /* see flight.h; also called by images without it */
+    struct flight *recorder; /* 0: none */
+    u32 chunks;              /* of a ring */
+    u32 missed;              /* spikes without a window */
+    u64 local;               /* where a thread has its words, from its block */
+    struct ring *free;       /* of threads that have ended */
+    void (*left)(struct process *, u64 sp);
+    void (*keep_window)(struct process *, struct thread *, u64 number, u64 lo, u64 hi, u64 e);
+  } flight;
   struct {
     struct trees *trees;
     u64 pause;

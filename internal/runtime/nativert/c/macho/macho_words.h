@@ -28,7 +28,7 @@ static u64 value_of(const char *s, const char *units, const u64 *scale) {
 #define WORDS "size=16MB,file,period=1ms,off"
 #else
 #define VARIABLE "CAIRN_SPIKE"
-#define WORDS (CAIRN_MODE == LOG_MODE_SPIKE ? "threshold=10ms,period=1ms,rate=100,budget=16.7ms,+channel,-channel,channels=a+b,off" : "period=1ms,off")
+#define WORDS (CAIRN_MODE == LOG_MODE_SPIKE ? "threshold=10ms,period=1ms,rate=100,flight=8MB,budget=16.7ms,+channel,-channel,channels=a+b,off" : "period=1ms,off")
 #endif
 
 #if CAIRN_MODE == LOG_MODE_SPIKE
@@ -45,9 +45,7 @@ static i64 number_at(const char *s) {
 /* set applies a word, and reports whether it is one. */
 static int set(struct process *p, const char *s) {
   static const u64 times[] = {1000, MS, SECOND};
-#if CAIRN_MODE == LOG_MODE_TRACE
   static const u64 sizes[] = {1ul << 10, 1ul << 20, 1ul << 30};
-#endif
   const char *v;
   u64 n;
   i64 rate;
@@ -59,6 +57,8 @@ static int set(struct process *p, const char *s) {
   else if ((v = word_value(s, "period=")) && (n = value_of(v, "us\0ms\0s\0", times)) >= LOG_CLOCK_UNIT && n <= SECOND) p->period = n;
 #if CAIRN_MODE == LOG_MODE_SPIKE
   else if ((v = word_value(s, "threshold=")) && (n = value_of(v, "us\0ms\0s\0", times)) >= 10000) p->threshold = n;
+  else if ((v = word_value(s, "flight=")) && *v == '0' && ends_word(v + 1)) p->flight.chunks = 0;
+  else if ((v = word_value(s, "flight=")) && (n = value_of(v, "KB\0MB\0GB\0", sizes) / CHUNK) >= 2 && n <= 1 << 20) p->flight.chunks = (u32)n;
   else if ((v = word_value(s, "budget=")) && (n = value_of(v, "us\0ms\0s\0", times))) p->frames.budget = n;
   else if ((v = word_value(s, "rate=")) && (rate = number_at(v)) >= 0) p->rate = (u32)rate;
   else if (__cairn_channel_word(p, s, 1)) return 1;
@@ -91,7 +91,7 @@ static void read_environment(struct process *p) {
   const char *s = getenv(VARIABLE), *home;
   char *q = p->dir;
   p->period = 0;
-  p->threshold = 10 * MS, p->rate = 100, p->frames.budget = 16666667;
+  p->threshold = 10 * MS, p->rate = 100, p->frames.budget = 16666667, p->flight.chunks = (8u << 20) / LOG_CHUNK_SIZE;
   p->ring_chunks = (16ul << 20) / CHUNK;
   if (issetugid && issetugid()) {
     p->off = 1;

@@ -16,6 +16,10 @@
 
 /* ---- positions and events ---- */
 
+#ifndef OWN_FLIGHT
+#define OWN_FLIGHT struct flight_at
+#endif
+
 #define full(position) (!(u16)((position) + 8))
 #define chunk_of(position) ((u8 *)((position) & ~(CHUNK - 1)))
 
@@ -126,7 +130,7 @@ static void begin_ring(struct process *p, u64 sp, u64 now) {
  * after the interrupted code had read the position, that code stores the old one. */
 HIDDEN void __cairn_flight_more(u64 sp) {
   struct process *p = __cairn_state;
-  struct flight_at *at = own_flight();
+  OWN_FLIGHT *at = own_flight();
   at->clock = load(word(p, CLOCK));
   if (is_deserted(p)) { /* its clock is 0 */
     at->position = (u64)p->flight.recorder->sink + LOG_CHUNK_HEADER_SIZE;
@@ -152,7 +156,7 @@ HIDDEN void __cairn_flight_more(u64 sp) {
 /* call_left records the end of the call with stack pointer sp, and its time, so that the next entry
  * need not record it. */
 static void call_left(struct process *p, u64 sp) {
-  struct flight_at *at = own_flight();
+  OWN_FLIGHT *at = own_flight();
   if (at->position == FLIGHT_NONE || is_deserted(p)) return;
   u64 now = __cairn_now(p);
   if ((u16)at->position > (u16)(CHUNK - 24)) { /* no room for two events */

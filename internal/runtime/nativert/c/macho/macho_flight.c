@@ -1,0 +1,171 @@
+/* The flight recorder of mode spike, as c/timed/flight.h has it. A thread has its words in the slots of three keys of pthread beside each
+ * other, in its block. All are 0 until it calls something: the clock is not, so that the first entry comes here. */
+
+#include "flight.h"
+
+#define PAYLOAD ((u64)LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE)
+enum { SEGMENT = 16, FLIGHT_NONE = 0, FLIGHT_WORDS = 3 };
+
+/* Position, clock and left are as in c/timed/timed.h. */
+struct flight_at {
+  u64 position;
+  u32 clock, left;
+};
+
+#if __aarch64__
+#define OWN_FLIGHT struct flight_at
+#define own_flight() ((OWN_FLIGHT *)slot_at(__cairn_state->flight.local))
+#else
+#define OWN_FLIGHT __attribute__((address_space(256))) struct flight_at /* of gs */
+#define own_flight() ((OWN_FLIGHT *)__cairn_state->flight.local)
+#endif
+
+#define is_deserted(p) 0
+#define recording(p) ((p)->flight.chunks && !(p)->failed && !(p)->off && load(&(p)->first))
+#define lock_windows(p) take(p)
+#define unlock_windows(p) give(p)
+
+static u64 block_most(void) {
+  u32 all = ~0u, was = 0;
+  pthread_sigmask(SIG_BLOCK, &all, &was);
+  return was;
+}
+
+static void unblock(u64 mask) {
+  u32 was = (u32)mask;
+  pthread_sigmask(SIG_SETMASK, &was, 0);
+}
+
+static void zero_chunk(u8 *at) {
+  for (u64 i = 0; i < CHUNK / 8; i++) ((volatile u64 *)at)[i] = 0;
+}
+
+/* fresh_chunk returns a chunk of the file that was never used, or 0. */
+static struct chunk *fresh_chunk(struct process *p, struct ring *r) {
+  if (!r->fresh) {
+    struct chunk *c = (struct chunk *)anonymous(SEGMENT * sizeof *c);
+    for (u32 i = 1; c && i < SEGMENT; i++) c[i - 1].next = &c[i];
+    r->fresh = c;
+  }
+  struct chunk *c = r->fresh;
+  if (!c) return 0;
+  take(p);
+  c->at = map_chunk(p);
+  give(p);
+  if (!c->at) return 0;
+  r->fresh = c->next;
+  return c;
+}
+
+/* ring_of returns the ring of this thread, which it makes, or takes from one that has ended; 0 without memory. */
+static struct ring *ring_of(struct process *p) {
+  struct thread *t = thread_of(p);
+  if (!t || t->ring) return t ? t->ring : 0;
+  if (load(&p->flight.free)) {
+    take(p);
+    if ((t->ring = p->flight.free)) p->flight.free = t->ring->next;
+    give(p);
+  }
+  if (!t->ring) t->ring = (struct ring *)anonymous(sizeof *t->ring);
+  return t->ring;
+}
+
+/* Other stacks than the thread's own are not known. */
+static void record_stacks(struct process *p, struct ring *r) {}
+
+#include "flight_ring.c"
+
+void __cairn_flight_turn(u64 sp) {}
+
+/* flight_left records the last exit, which the next entry does not imply. */
+static void flight_exit(u64 sp) {
+  OWN_FLIGHT *at = own_flight();
+  if (!(at->left & 1)) {
+    if (at->position == FLIGHT_NONE || full(at->position)) {
+      __cairn_flight_more(sp);
+      return;
+    }
+    append(LOG_FLIGHT_EXIT, at->left);
+  }
+  at->left = (u32)sp;
+}
+
+static u64 of_flight_slow(u64 r, u8 *vectors, u64 sp) {
+  u64 saved = begin_system(vectors);
+  __cairn_flight_more(sp);
+  end_system(saved, vectors);
+  return 0;
+}
+
+static u64 of_flight_left(u64 r, u8 *vectors, u64 sp) {
+  u64 saved = begin_system(vectors);
+  flight_exit(sp);
+  end_system(saved, vectors);
+  return 0;
+}
+
+ROUTINE(flight_slow)
+ROUTINE(flight_left)
+
+/* take_keys makes three keys beside each other, and returns the first, 0 if there are none, or their slots are not where code looks for
+ * them. */
+static u64 take_keys(void) {
+  enum { TRIES = 16 };
+  u64 key[TRIES], first = 0;
+  u32 n = 0;
+  while (!first && n < TRIES && !pthread_key_create(&key[n], 0)) {
+    u64 k = key[n++];
+    int there = pthread_setspecific(k, key) == 0 && own_slot(8 * k) == (u64)key;
+    pthread_setspecific(k, 0);
+    if (!there) break;
+    if (n >= FLIGHT_WORDS && key[n - 3] + 2 == k && key[n - 2] + 1 == k) first = k - 2;
+  }
+  for (u32 i = 0; i < n; i++)
+    if (!first || key[i] < first || key[i] > first + 2) pthread_key_delete(key[i]);
+  return first;
+}
+
+/* make_recorder makes the recorder, and reports whether there is one. Its image stays, as the state refers to its code. */
+static int make_recorder(struct process *p, const char *image) {
+  struct flight *f = (struct flight *)anonymous(sizeof *f);
+  u64 key = 0;
+  if (f) f->sink = map_memory(CHUNK, PROT_RW);
+  if (!f || !f->sink || !pthread_key_delete || !(key = take_keys())) return print_error("no memory, or no three keys of pthread beside each other are left for --flight", ""), 0;
+  p->flight.local = 8 * key;
+  p->flight.left = call_left, p->flight.keep_window = keep_window;
+  store(&p->flight.recorder, f);
+  stay(image);
+  return 1;
+}
+
+/* say_flight makes the header of the log, which an image without a recorder has begun, say that there are rings. */
+static void say_flight(struct process *p) {
+  int fd = open(p->path, O_RDWR | O_CLOEXEC);
+  if (fd < 0) return;
+  if (is_log(p, fd)) {
+    put_header(p, p->header);
+    pwrite(fd, p->header, sizeof p->header, 0);
+  }
+  close(fd);
+}
+
+/* start_flight makes this image record, in the log that has the rings, and reports whether it does. */
+static int start_flight(struct process *p, const char *image) {
+  if (!p->flight.recorder && !make_recorder(p, image)) return 0;
+  if (p->off || !p->flight.chunks) return 1;
+  take(p);
+  if (p->first) say_flight(p);
+  else begin_log(p);
+  give(p);
+  return 1;
+}
+
+/* fork_flight makes a child record in chunks of its own. */
+static void fork_flight(struct process *p, struct thread *t) {
+  struct flight *f = p->flight.recorder;
+  if (!f) return;
+  f->windows = f->chunks = 0, f->spare = 0;
+  p->flight.free = 0, p->flight.missed = 0;
+  if (t) t->ring = 0;
+  own_flight()->position = FLIGHT_NONE, own_flight()->clock = 0, own_flight()->left = 0;
+}
