@@ -75,7 +75,7 @@ for n in "$@"; do find "$SOURCES/git/Documentation" -name '*.txt' | sort | xargs
 for n in "$@"; do find "$SOURCES/git/Documentation" -name '*.txt' | sort | xargs cat | head -c $n >work.$n; zstd -q -12 -k work.$n; done`,
 		train: `for l in 1 3 5 8 12; do $P -q -c -$l train >train.zst; $P -q -dc train.zst; done`,
 		work:  `for l in 1 3 8; do $P -q -c -$l work.$SIZE; done; for i in 1 2 3; do $P -q -dc work.$SIZE.zst; done`,
-		sizes: clockSizes{"2800000", "200000"},
+		sizes: clockSizes{"2800000", "300000"}, // more than 256 KiB, as in training: zstd's levels are other algorithms below that
 	},
 	{
 		name: "Ninja", source: "ninja-build",
