@@ -334,8 +334,6 @@ func (o *ShimOptions) lacks(c Compiler, target string) string {
 		return "--prove supports x86-64 only"
 	case o.Machine != machine.Arm:
 		return ""
-	case o.Mode == prof.ModeTrace && o.Depth > 0:
-		return "--depth of mode trace supports x86-64 and AArch64 only: leave it out, or leave functions out with --skip"
 	case o.Mode.Timed() && o.Runtime != "":
 		return fmt.Sprintf("--shared-runtime of mode %v supports x86-64 and AArch64 only", o.Mode)
 	case o.Exact:

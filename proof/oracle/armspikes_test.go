@@ -117,27 +117,7 @@ func TestArmLate(t *testing.T) {
 			if len(logs) != 1 {
 				t.Fatalf("%d logs", len(logs))
 			}
-			at, l := elfSymbols(t, program), logs[0]
-			nameOf := func(pc uint64) string {
-				for _, s := range at {
-					if a := pc - biasOf(l); a >= s.Value&^1 && a < s.Value&^1+s.Size && strings.HasPrefix(s.Name, "late_") {
-						return s.Name
-					}
-				}
-				return ""
-			}
-			var got []string
-			for _, e := range episodes(t, l) {
-				var stack []string
-				for i := range e.Stack {
-					if name := nameOf(e.Stack[i].PC); name != "" {
-						stack = append(stack, name)
-					}
-				}
-				if len(stack) > 0 { // main is late as well
-					got = append(got, strings.Join(stack, " "))
-				}
-			}
+			got := lateStacks(t, program, logs[0])
 			slices.Sort(got)
 			want := []string{
 				"late_spin late_jumps late_lands",
@@ -148,6 +128,73 @@ func TestArmLate(t *testing.T) {
 			}
 			if !slices.Equal(got, want) {
 				t.Errorf("%q\nwant %q", got, want)
+			}
+		})
+	}
+}
+
+// lateStacks returns the functions named late_ of each spike, in order.
+func lateStacks(t *testing.T, program string, l *tracelog.Log) (out []string) {
+	t.Helper()
+	at := elfSymbols(t, program)
+	nameOf := func(pc uint64) string {
+		for _, s := range at {
+			if a := pc - biasOf(l); a >= s.Value&^1 && a < s.Value&^1+s.Size && strings.HasPrefix(s.Name, "late_") {
+				return s.Name
+			}
+		}
+		return ""
+	}
+	for _, e := range episodes(t, l) {
+		var stack []string
+		for i := range e.Stack {
+			if name := nameOf(e.Stack[i].PC); name != "" {
+				stack = append(stack, name)
+			}
+		}
+		if len(stack) > 0 { // main is late as well
+			out = append(out, strings.Join(stack, " "))
+		}
+	}
+	return out
+}
+
+// armLeft has a function without probes to which calls jump back many times, before one of them is late.
+const armLeft = `#include <setjmp.h>
+#include <stdlib.h>
+#include <time.h>
+#define N __attribute__((noinline))
+static volatile int v;
+static jmp_buf env;
+N void late_spin(void) { struct timespec a, b; clock_gettime(CLOCK_MONOTONIC, &a); do { clock_gettime(CLOCK_MONOTONIC, &b); v++; } while ((b.tv_sec - a.tv_sec) * 1000L + (b.tv_nsec - a.tv_nsec) / 1000000 < 200); }
+N void late_inner(int deep) { volatile char room[16]; room[0] = 1; if (deep) late_inner(deep - 1); else if (v < 20) { v++; longjmp(env, 1); } else late_spin(); v += room[0]; }
+N void late_outer(int deep) { late_inner(deep); v++; }
+N void plain_catches(void) { volatile int deep = 6; setjmp(env); deep = deep % 7 + 1; late_outer(deep % 3); v++; }
+N void late_around(void) { plain_catches(); v++; }
+int main(void) { v = 0; late_around(); return 0; }
+`
+
+// TestArmLeft checks the stack of a late call behind many that a longjmp to a function without probes has left.
+func TestArmLeft(t *testing.T) {
+	t.Parallel()
+	for _, line := range shorttest.Rows(1, "arm-linux-gnueabihf-gcc -O2", "arm-linux-gnueabihf-gcc -O0 -marm", "clang-22 --target=armv7-linux-gnueabihf -O1") {
+		t.Run(line, func(t *testing.T) {
+			t.Parallel()
+			f, file := strings.Fields(line), filepath.Join(t.TempDir(), "left.c")
+			writeTestFile(t, file, armLeft)
+			program := build(t, "spike --small 0 --skip ^plain_", f[0], append(f[1:], "-w", "-fno-optimize-sibling-calls", file)...)
+			_, logs := armSpikes(t, "threshold=100ms,rate=1000", program)
+			if len(logs) != 1 {
+				t.Fatalf("%d logs", len(logs))
+			}
+			got := lateStacks(t, program, logs[0])
+			if len(got) != 1 || !strings.HasPrefix(got[0], "late_spin late_inner ") || !strings.HasSuffix(got[0], " late_outer late_around") {
+				t.Errorf("%q", got)
+			}
+			for _, e := range episodes(t, logs[0]) {
+				if e.Flags&tracelog.Cut != 0 {
+					t.Errorf("%+v is cut", e)
+				}
 			}
 		})
 	}

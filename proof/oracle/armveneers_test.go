@@ -12,11 +12,11 @@ import (
 
 // TestArmVeneers compares the calls of a program with those in the emulator's log, where a part of the program has 40 MB of code
 // between itself and the runtime: the linker's veneers change ip, which is the address of a tail call or the static chain of a
-// nested function.
+// nested function. Calls between the Thumb and the Arm state are among those compared.
 func TestArmVeneers(t *testing.T) {
 	t.Parallel()
 	const clang = "clang-22 --target=armv7-linux-gnueabihf -fuse-ld=lld"
-	for _, line := range shorttest.Rows(2, "arm-linux-gnueabihf-gcc -O2", clang+" -O2", "arm-linux-gnueabihf-gcc -O1 -marm", "arm-linux-gnueabihf-gcc -O0", clang+" -Os -mthumb") {
+	for _, line := range shorttest.Rows(2, "arm-linux-gnueabihf-gcc -O1 -marm -DMIXED", clang+" -O2", "arm-linux-gnueabihf-gcc -O2", "arm-linux-gnueabihf-gcc -O0", clang+" -Os -mthumb") {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
 			f := strings.Fields(line)

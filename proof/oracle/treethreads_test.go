@@ -202,8 +202,22 @@ func TestTraceDepth(t *testing.T) {
 	nested, jumps := filepath.Join(dir, "nested.c"), filepath.Join(dir, "jumps.cc")
 	writeTestFile(t, nested, stacksProgram)
 	writeTestFile(t, jumps, jumpsProgram)
+	for _, prefix := range shorttest.Rows(2, "", "arm-linux-gnueabihf-") {
+		if prefix != "" {
+			mustHave(t, prefix+"gcc")
+		}
+		checkTraceDepth(t, prefix, nested, jumps)
+	}
+}
+
+func checkTraceDepth(t *testing.T, prefix, nested, jumps string) {
+	t.Helper()
 	calls := func(mode string, line ...string) map[string]uint64 {
-		_, logs := callLogs(t, "file", build(t, mode, line[0], line[1:]...))
+		argv := []string{build(t, mode, prefix+line[0], line[1:]...)}
+		if prefix != "" {
+			argv = []string{armv7.command, "-L", armv7.sysroot, argv[0]}
+		}
+		_, logs := callLogs(t, "file", argv...)
 		return plain(foldedCalls(t, logs[0].Info().File))
 	}
 	for _, level := range []string{"-O0", "-O2"} {

@@ -6,9 +6,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/isa/arm"
 	"github.com/cairnprof/cairn/internal/instrument/probe"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // armTiming implements timing for Armv7: trace_arm.S and tree_enter_arm.S document the code.
@@ -34,8 +36,11 @@ const (
 )
 
 // armTraced is the most that the code of an event takes, beside a conditional exit that it replaces and behind a call that
-// returns twice.
-const armTraced = 48
+// returns twice; armDeepTraced is that of mode trace with --depth.
+const (
+	armTraced     = 48
+	armDeepTraced = 72
+)
 
 // armNear is the most bytes of a function in the Thumb state whose code can take the address of its start by adr.
 const armNear = 4000
@@ -112,12 +117,16 @@ func (armTiming) sharesFrame(_ *timer, b *body) bool {
 
 func (armTiming) reach(t *timer, b *body) bool {
 	var edits []probe.Edit
+	room := armTraced
+	if t.Opts.Mode == prof.ModeTrace && t.Opts.Depth > 0 {
+		room = armDeepTraced
+	}
 	t.place.far, t.place.chain = len(b.frags) > 1, t.armChain(b)
 	for i, f := range b.frags {
-		inserted := []asm.Pad{{At: f.Probe, Size: armTraced}, {At: f.End, Size: armNamed}}
+		inserted := []asm.Pad{{At: f.Probe, Size: room}, {At: f.End, Size: armNamed}}
 		add := func(at int) {
 			if at >= f.Label && at <= f.End {
-				inserted = append(inserted, asm.Pad{At: at, Size: armTraced})
+				inserted = append(inserted, asm.Pad{At: at, Size: room})
 			}
 		}
 		for k := range b.insns {
@@ -174,26 +183,46 @@ func (t *timer) armIP(at int) bool {
 	return arm.Registers(line)&arm.IP != 0 || leaves && !asm.IsLocal(target) && bytes.IndexByte(target, '.') > 0
 }
 
-// call returns the call of a routine at an offset, with what sets r0 for it.
-//
-// In a program with more than 16 MiB of code the call may go through a linker's veneer, which changes ip. Where that may be in use,
-// in front of a jump to its value and in nested functions, the routine is called by its address.
+// armCall returns the call of a routine at an offset, with what sets r0 for it.
 func (t *timer) armCall(at int, argument, routine string) string {
+	return t.armFramed(at, argument+t.armBranch(at, routine))
+}
+
+// armFramed returns code that may change r0 and lr, and keeps them.
+func (t *timer) armFramed(at int, code string) string {
 	down, up := "", ""
-	f := t.fragmentAt(at)
-	if f != nil && f.Unwind && asm.CFAOnStack(t.Unit.Src[f.Label:max(f.Label, at)], "13", "sp") {
+	if f := t.fragmentAt(at); f != nil && f.Unwind && asm.CFAOnStack(t.Unit.Src[f.Label:max(f.Label, at)], "13", "sp") {
 		down, up = "\t.cfi_adjust_cfa_offset 8\n", "\t.cfi_adjust_cfa_offset -8\n"
 	}
-	call := "\tbl\t" + routine + "\n"
-	if t.place.chain || t.armIP(at) {
-		call = arm.Address(f == nil || arm.Of(f).Thumb, "lr", routine, t.NewLabel()) + "\tblx\tlr\n"
+	return "\tpush\t{r0, lr}\n" + down + code + "\tpop\t{r0, lr}\n" + up
+}
+
+// armBranch returns the call itself.
+//
+// In a program with more than 16 MiB of code it may go through a linker's veneer, which changes ip. Where that may be in use, in
+// front of a jump to its value and in nested functions, the routine is called by its address.
+func (t *timer) armBranch(at int, routine string) string {
+	if !t.place.chain && !t.armIP(at) {
+		return "\tbl\t" + routine + "\n"
 	}
-	return "\tpush\t{r0, lr}\n" + down + argument + call + "\tpop\t{r0, lr}\n" + up
+	f := t.fragmentAt(at)
+	return arm.Address(f == nil || arm.Of(f).Thumb, "lr", routine, t.NewLabel()) + "\tblx\tlr\n"
 }
 
 func (m armTiming) record(t *timer, e traceEvent, b *body, _ *stubText) string {
 	what := e.id + "+" + strconv.Itoa(e.kind)
-	return t.armCall(e.at, m.named(t, e.at, what), armEvent)
+	if t.Opts.Depth == 0 {
+		return t.armCall(e.at, m.named(t, e.at, what), armEvent)
+	}
+	routine, distance, skip := traceUpper, 0, t.NewLabel()
+	switch e.kind {
+	case wire.EventEnter:
+		routine = traceDeeper
+	case wire.EventExit, wire.EventTailExit:
+		distance, _ = armDistance(t.place.leave)
+	}
+	return t.armFramed(e.at, "\tmov\tr0, #"+strconv.Itoa(distance)+"\n"+t.armBranch(e.at, routine)+"\tcmp\tr0, #0\n\tbeq\t"+skip+"\n"+
+		m.named(t, e.at, what)+t.armBranch(e.at, armEvent)+skip+":\n")
 }
 
 func (armTiming) stackMark(t *timer, kind, at int, _ *stubText) string {

@@ -181,9 +181,9 @@ func (t *timer) hide() {
 	if t.Opts.Mode == prof.ModeTrace {
 		if t.Unit.Kind == machine.Arm {
 			t.Tail = append(t.Tail, "\t.hidden\t"+armEvent+"\n\t.hidden\t"+armStack+"\n\t.hidden\t"+armLeft+"\n"...)
-			return
+		} else {
+			t.Tail = append(t.Tail, "\t.hidden\t"+TraceFull+"\n\t.hidden\t"+timedLocal+"\n\t.hidden\t"+tracer+"\n"...)
 		}
-		t.Tail = append(t.Tail, "\t.hidden\t"+TraceFull+"\n\t.hidden\t"+timedLocal+"\n\t.hidden\t"+tracer+"\n"...)
 		if t.Opts.Depth > 0 {
 			t.Tail = append(t.Tail, "\t.hidden\t"+traceDeeper+"\n\t.hidden\t"+traceUpper+"\n\t.hidden\t"+traceLeaves+"\n\t.hidden\t"+traceReturns+"\n"...)
 		}
@@ -230,7 +230,7 @@ func (t *timer) reason(b *body, why string) string {
 		return RefuseSleds
 	case slices.ContainsFunc(b.frags, t.savesScratch), b.readsR11():
 		return RefuseRegisters
-	case t.Unit.Kind == machine.Arm && t.Opts.Mode != prof.ModeTrace && !armLeaves(b):
+	case t.Unit.Kind == machine.Arm && (t.Opts.Mode != prof.ModeTrace || t.Opts.Depth > 0) && !armLeaves(b):
 		return RefuseForm
 	case t.Opts.Mode == prof.ModeSpike && b.size() < t.Opts.Small && !b.hasLoop() && !b.mayBlock():
 		return SkipQuick

@@ -103,7 +103,7 @@ func (t *timer) traceBody(b *body) {
 		e := &b.exits[k]
 		in := &b.insns[e.insn]
 		stub := &stubs[in.frag]
-		t.unwinding = t.unwinds(b.frags[in.frag])
+		t.unwinding, t.place.leave = t.unwinds(b.frags[in.frag]), e.leave
 		if in.effect.tail && e.cond == "" && changesStack(in.effect.callee) {
 			t.Insert(in.at, t.on.tailSwitch(t, in, func(kind int) string { return t.on.record(t, traceEvent{id: id, kind: kind, at: in.at}, b, stub) }, stub))
 		}

@@ -4,10 +4,7 @@ import "strconv"
 
 // traceMembers returns the sources of mode trace's members of the archive.
 func traceMembers(m Machine) []string {
-	out := []string{m.source("trace"), "trace.c", "trace_module.c", "bus.c", "leader.c", "trace_local.c", "trace_preinit.c"}
-	if m != Arm { // which has no --depth
-		out = append(out, m.source("trace_depth"), "trace_depth.c")
-	}
+	out := []string{m.source("trace"), "trace.c", "trace_module.c", "bus.c", "leader.c", "trace_local.c", "trace_preinit.c", m.source("trace_depth"), "trace_depth.c"}
 	if m != X86_64 {
 		out = append(out, ownMembers(m)...)
 	}

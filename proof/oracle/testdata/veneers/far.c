@@ -1,3 +1,6 @@
+#ifdef MIXED
+#pragma GCC target("thumb")
+#endif
 #define N __attribute__((noinline))
 typedef int (*six)(int, int, int, int);
 N int far_leaf(int a, int b, int c, int d) { return a * b + c * d; }

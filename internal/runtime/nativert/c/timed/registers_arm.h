@@ -8,10 +8,13 @@
  * They preserve all registers but r0, lr and the flags: other registers may be arguments or a result,
  * and compilers know which registers a function leaves alone (-fipa-ra). The C code that they call is
  * compiled without floating-point registers. A module that has not started, or has found no runtime in its
- * process, records nothing: its __cairn_base is 0. */
+ * process, records nothing: its __cairn_base is 0, in mode trace its __cairn_local. */
 
 #include "machine.h"
 
+#ifndef STATE
+#define STATE __cairn_base
+#endif
 #define STUB 8   /* bytes that inserted code pushes */
 #define SAVED 24 /* bytes of SAVE */
 
@@ -42,14 +45,14 @@
         .size   \name, . - \name
         .endm
 
-/* SAVE saves registers and sets r1 to the table; RETURN restores them and returns. */
-        .hidden __cairn_base, __cairn_local
+/* SAVE saves registers and sets r1 to the table, in mode trace to the distance of what a thread has; RETURN restores them and returns. */
+        .hidden STATE, __cairn_local
         .macro  SAVE none
         push    {r1, r2, r3, r4, r5, ip}
         .cfi_def_cfa_offset SAVED
         .cfi_offset r4, -12
         .cfi_offset r5, -8
-        address r1, __cairn_base
+        address r1, STATE
         ldr     r1, [r1]
         cmp     r1, #0
         beq     \none

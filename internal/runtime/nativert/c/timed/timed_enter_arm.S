@@ -18,7 +18,7 @@
 #define CLOCK 64        /* in front of the table */
 #define LOW 60
 
-        .hidden __cairn_part_of, __cairn_slow_at
+        .hidden __cairn_part_of, __cairn_slow_at, __cairn_enclosing
 
         BEGIN   __cairn_spike_enter
         SAVE    9f
@@ -26,15 +26,23 @@
         CALL_STATE 8f
 2:      THREAD_LOCAL
         ldr     r3, [r2]
-        cmp     r3, r5                  @ of a call that was left, and nobody saw
-        it      eq
-        ldreq   r3, [ip, #ABOVE]
-        ldr     r4, [r1, #-CLOCK]
+        cmp     r3, r5
+        bls     6f                      @ of a call that was left, and nobody saw, or of another stack
+3:      ldr     r4, [r1, #-CLOCK]
         strd    r4, r3, [ip, #STAMP]
         ldr     r4, [sp, #SAVED + 4]    @ the return address of the function
         strd    r0, r4, [ip, #CODE]
         str     r5, [r2]
 9:      RETURN
+
+6:      mov     r4, r0
+        mov     r0, r5
+        C_CALL  __cairn_enclosing, r5
+        add     r5, sp, #SAVED + STUB
+        CALL_STATE 9b
+        mov     r3, r0
+        mov     r0, r4
+        b       3b
 
 8:      mov     r4, r0
         mov     r0, r5

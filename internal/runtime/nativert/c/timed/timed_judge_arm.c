@@ -6,6 +6,7 @@
 #include "timed.h"
 
 enum { TAIL = 8, MAX_FRAMES = 1024, STALE = 1 << 20, SEARCHED = 1 << 20 };
+enum { LOST = 1 }; /* in place of the stack pointer of the call around another: it could not be found */
 
 /* ---- what other machines have for unwinders, and for looks at other threads ---- */
 
@@ -31,12 +32,17 @@ int __cairn_on_signal_stack(u64 sp) {
   return sys2(SYS_sigaltstack, 0, at) >= 0 && sp - at[0] < at[2];
 }
 
-/* above returns the stack pointer of the call that was innermost before the one at sp, 0 if there is none. A frame of another
- * stack may be anywhere. One just below has been left, by an exception or a longjmp to a function without probes. */
-static u32 above(u32 sp) {
-  u32 next = call_at(sp)->above, n = 0;
-  while (next && next <= sp && sp - next < STALE && n++ < TAIL && !__cairn_on_signal_stack(sp)) next = call_at(next)->above;
-  return n > TAIL ? 0 : next;
+#define above(sp) (call_at(sp)->above)
+
+/* enclosing returns the stack pointer of the call around one that is entered at sp, where that which is innermost is not above sp. It may
+ * be of another stack. One just below has been left, by an exception or a longjmp to a function without probes, as have those around it
+ * up to sp. */
+HIDDEN u32 __cairn_enclosing(u32 sp) {
+  u32 at = own_local()->innermost;
+  if (sp - at >= STALE || __cairn_on_signal_stack(sp)) return at;
+  for (u32 n = 0; at && sp - at < STALE; at = above(at))
+    if (n++ == MAX_FRAMES) return LOST;
+  return at;
 }
 
 /* is_in reports whether an address is in the function that code names. */
@@ -76,7 +82,8 @@ static u32 join_ends(struct walk *w) {
 /* outside returns the innermost call that is not inside of a stack pointer of this thread. */
 static u32 outside(u32 sp) {
   u32 at = own_local()->innermost;
-  for (u32 n = 0; at && at < sp && n < MAX_FRAMES; n++) at = above(at);
+  for (u32 n = 0; at > LOST && at < sp; at = above(at))
+    if (n++ == MAX_FRAMES) return LOST;
   return at;
 }
 
@@ -87,7 +94,7 @@ u32 __cairn_stack(struct process *p, struct thread *t, u64 site, u64 sp, u64 rbp
   add_frame(&w, (u32)plain_address(site), 0, at);
   if (call_at(at)->function) next = above(at), back = call_at(at)->back;
   else next = outside(at); /* a scope, or a function without probes */
-  for (; w.count < MAX_FRAMES && next; next = above(next)) {
+  for (; w.count < MAX_FRAMES && next > LOST; next = above(next)) {
     const struct call *c = call_at(next);
     int inside = is_in(c->function, back & ~1u);
     if (!inside && back) add_frame(&w, back & ~1u, 0, 0);
@@ -95,7 +102,7 @@ u32 __cairn_stack(struct process *p, struct thread *t, u64 site, u64 sp, u64 rbp
     back = c->back;
   }
   if (back) add_frame(&w, back & ~1u, 0, 0);
-  if (w.count >= MAX_FRAMES) *flags |= LOG_EPISODE_CUT;
+  if (w.count >= MAX_FRAMES || next == LOST) *flags |= LOG_EPISODE_CUT;
   out[0].flags &= ~LOG_ENTRY_NO_STAMP;
   *frames = w.count;
   return join_ends(&w);
@@ -128,7 +135,7 @@ static void judge(struct process *p, u32 sp, u32 pc) {
 /* leave_to ends the calls inside of the one at a stack pointer, 0: all. */
 static void leave_to(struct process *p, u32 end) {
   u32 back = 0;
-  for (u32 at = own_local()->innermost, next; at && at != end; at = next) {
+  for (u32 at = own_local()->innermost, next; at > LOST && at != end; at = next) {
     struct call *c = call_at(at);
     next = above(at);
     if (c->stamp && __cairn_is_long(p, at)) judge(p, at, is_in(c->function, back & ~1u) ? back & ~1u : START_OF(c->function));
@@ -143,12 +150,12 @@ static void leave_to(struct process *p, u32 end) {
 HIDDEN void __cairn_arrive(u32 code, u32 sp) {
   struct process *p = active();
   u32 at = p ? own_local()->innermost : 0, passed = 0;
-  for (u32 n = 1; at && !(call_at(at)->function == code && at > sp); n++) {
+  for (u32 n = 1; at > LOST && !(call_at(at)->function == code && at > sp); n++) {
     if (!(n & (n - 1))) passed = at;
     at = above(at);
     if (at == passed) return;
   }
-  if (at) leave_to(p, at);
+  if (at > LOST) leave_to(p, at);
 }
 
 /* depart is called in front of the end of a thread. */

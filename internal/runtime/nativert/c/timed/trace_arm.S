@@ -9,36 +9,19 @@
  * __cairn_trace_stack, whose event has the stack pointer divided by 16, or __cairn_trace_left, whose
  * event has 0.
  *
- * The routines preserve all registers but r0, lr and the flags: other registers may be arguments or a
- * result, and compilers know which registers a function leaves alone (-fipa-ra). The C code that they
- * call is compiled without floating-point registers. Functions are aligned to four bytes, so the last
- * two bits are free for the kind.
- *
- * A module that has not started, or has found no runtime in its process, records nothing. */
+ * Functions are aligned to four bytes, so the last two bits are free for the kind. What else the routines preserve is in
+ * registers_arm.h. */
 
-#include "machine.h"
-#include "timedwire.h"
+#define STATE __cairn_local
+#include "registers_arm.h"
 
-#define SAVED 16
-#define PUSHED 8
-
-        .macro  address reg, what
-        movw    \reg, #:lower16:(\what - (.Lat\@ + 4))
-        movt    \reg, #:upper16:(\what - (.Lat\@ + 4))
-.Lat\@: add     \reg, pc
-        .endm
+#define KEPT 16 /* bytes that a routine pushes */
 
 /* EVENT defines a routine up to the place of an event: r1 is the position after it. */
         .macro  EVENT name
-        .balign 4
-        .globl  \name
-        .hidden \name
-        .type   \name, %function
-        .thumb_func
-\name:
-        .cfi_startproc
+        BEGIN   \name
         push    {r1, r2, r3, ip}
-        .cfi_def_cfa_offset SAVED
+        .cfi_def_cfa_offset KEPT
         address r2, __cairn_local
         ldr     r2, [r2]
         cbz     r2, 9f
@@ -50,7 +33,7 @@
         bne     1f
         push    {r0, lr}
         .cfi_adjust_cfa_offset 8
-        .cfi_offset lr, -SAVED - 4
+        .cfi_offset lr, -KEPT - 4
         bl      full
         pop     {r0, lr}
         .cfi_adjust_cfa_offset -8
@@ -58,38 +41,32 @@
 1:      str     r1, [r2]
         .endm
 
-/* END stores the event, whose first word is r3, and returns. */
-        .macro  END name
+/* STORE stores the event, whose first word is r3, and returns. */
+        .macro  STORE name
         str     r3, [r1, #-8]
         str     r0, [r1, #-4]
 9:      pop     {r1, r2, r3, ip}
         .cfi_def_cfa_offset 0
         bx      lr
-        .cfi_endproc
-        .size   \name, . - \name
+        END     \name
         .endm
 
-        .syntax unified
-        .arch   armv7-a
-        .eabi_attribute 28, 3           @ compatible with both ways to pass floating-point numbers
-        .thumb
-        .text
-        .hidden __cairn_local, __cairn_tracer, __cairn_trace_next
+        .hidden __cairn_tracer, __cairn_trace_next
 
         EVENT   __cairn_trace_event
         address r3, __cairn_tracer
         ldr     r3, [r3]
         ldr     r3, [r3]                @ the clock
-        END     __cairn_trace_event
+        STORE   __cairn_trace_event
 
         EVENT   __cairn_trace_stack
-        add     r3, sp, #SAVED + PUSHED
+        add     r3, sp, #KEPT + STUB
         lsrs    r3, r3, #4
-        END     __cairn_trace_stack
+        STORE   __cairn_trace_stack
 
         EVENT   __cairn_trace_left
         movs    r3, #0
-        END     __cairn_trace_left
+        STORE   __cairn_trace_left
 
 /* full begins another chunk: r1 is the position after the full one, and is set to that after the next
  * event. It preserves r2. The stack of a leaf function may be aligned to four bytes only. */

@@ -15,13 +15,11 @@ static struct kept {
 
 static struct kept *place_of(u64 sp) { return &kept[((sp >> SHIFT) * 0x9e3779b97f4a7c15ul >> 32) % PLACES]; }
 
-static struct trace_local *own(void) { return (struct trace_local *)(__cairn_local + (__cairn_plain ? 0 : thread_pointer())); }
-
 HIDDEN void __cairn_depth_left(u64 sp);
 HIDDEN void __cairn_depth_returned(u64 sp);
 
 void __cairn_depth_left(u64 sp) {
-  struct trace_local *l = own();
+  struct trace_local *l = own_local();
   struct kept *k = place_of(sp);
   store(&k->key, 0);
   while (l->count && l->call[l->count - 1] <= sp) l->count--; /* they have ended */
@@ -32,7 +30,7 @@ void __cairn_depth_left(u64 sp) {
 }
 
 void __cairn_depth_returned(u64 sp) {
-  struct trace_local *l = own();
+  struct trace_local *l = own_local();
   struct kept *k = place_of(sp);
   l->count = load(&k->key) == sp ? k->count : 0;
   for (u64 i = 0; i < l->count; i++) l->call[i] = k->call[i];
