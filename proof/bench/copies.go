@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -191,5 +193,21 @@ func (b *bench) reportCopies(ctx context.Context, runs []*copiedRun) error {
 	if _, err := os.Stdout.Write(text.Bytes()); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(b.root, "bench", "COPIES.md"), text.Bytes(), 0o644)
+	return writeWithNotes(filepath.Join(b.root, "bench", "COPIES.md"), text.Bytes())
+}
+
+// notesBegin is the first line of notes that are written by hand, at the end of a report.
+const notesBegin = "## Notes\n"
+
+// writeWithNotes writes a report, and after it the notes of the one that it replaces.
+func writeWithNotes(path string, text []byte) error {
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if at := bytes.Index(old, []byte("\n"+notesBegin)); at >= 0 {
+		text = append(bytes.TrimRight(text, "\n"), '\n')
+		text = append(text, old[at:]...)
+	}
+	return os.WriteFile(path, text, 0o644)
 }
