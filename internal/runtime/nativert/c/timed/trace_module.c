@@ -99,13 +99,13 @@ static int find(u64 *at, char *path, char *b) {
 
 /* Working memory; 0 if there is none. */
 enum { WORK = 1 << 20 };
-static char *work_memory(void) {
-  char *m = (char *)map(0, WORK, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+static char *memory_of(u64 size) {
+  char *m = (char *)map(0, size, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return failed(m) ? 0 : m;
 }
 
 char *__cairn_trace_name(char *to) {
-  char *path = work_memory(), *s;
+  char *path = memory_of(WORK), *s;
   struct found f = {0};
   u64 at = 0;
   if (!path) return put(to, "program");
@@ -203,7 +203,7 @@ void __cairn_trace_module(struct tracer *t) {
 #ifdef CAIRN_IS_HOST
   return; /* it has no code of the program */
 #endif
-  char *path = work_memory();
+  char *path = memory_of(WORK);
   if (!&header || !path) return;
   char *exe = path + 2 * LOG_MAX_PATH;
   u64 at = (uword)&header;
@@ -279,15 +279,16 @@ static void options(struct tracer *t, const char *s) {
 }
 
 /* The environment that the kernel gave the process: constructors may run before the C library
- * provides it. */
+ * provides it. The kernel allows 6 MB. */
+enum { ENVIRONMENT = (6 << 20) + 4096 };
 static char *environment;
 static u64 environment_size;
 
 static i64 read_environment(void) {
   i64 n, fd = open_file("/proc/self/environ", O_RDONLY | O_CLOEXEC, 0);
   environment_size = 0;
-  while (fd >= 0 && environment_size < WORK - 1 &&
-         (n = sys3(SYS_read, fd, environment + environment_size, WORK - 1 - environment_size)) > 0)
+  while (fd >= 0 && environment_size < ENVIRONMENT - 1 &&
+         (n = sys3(SYS_read, fd, environment + environment_size, ENVIRONMENT - 1 - environment_size)) > 0)
     environment_size += (u64)n;
   if (fd >= 0) sys1(SYS_close, fd);
   return fd;
@@ -309,7 +310,7 @@ void __cairn_trace_configure(struct tracer *t) {
   _Static_assert(sizeof CAIRN_DEFAULT_DIR <= TRACE_DIR, "--default-dir is too long");
   t->period = MS;
   t->ring_chunks = (16ul << 20) / LOG_CHUNK_SIZE;
-  environment = work_memory();
+  environment = memory_of(ENVIRONMENT);
   if (is_privileged() || !environment) {
     t->off = 1;
     return;
@@ -327,5 +328,5 @@ void __cairn_trace_configure(struct tracer *t) {
   }
   if (!t->dir[0]) t->off = 1;
   if (!t->off) __cairn_bus_start();
-  sys2(SYS_munmap, environment, WORK);
+  sys2(SYS_munmap, environment, ENVIRONMENT);
 }
