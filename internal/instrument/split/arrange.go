@@ -51,11 +51,10 @@ func (p *splitPlan) arrange(executed uint64) {
 		p.reorder()
 		p.ordered = true
 	}
+	p.findTops(executed)
 	if !p.ordered {
 		p.unalign()
-		return
 	}
-	p.findTops()
 }
 
 // reorder finds an order that is better than the one that pieces have, and reports whether there is one.
@@ -81,18 +80,22 @@ func (p *splitPlan) reorder() bool {
 	return true
 }
 
-// unalign finds the lines that align what begins no hot loop, in a function that keeps the order of the text.
+// unalign decides what becomes of the lines that align something, in a function that keeps the order of the text: those of what
+// begins no hot loop go, and of the others there is one if the loop is fitted into lines of the cache.
 func (p *splitPlan) unalign() {
-	p.findTops()
-	p.unaligned = map[int]bool{}
+	p.realigned = map[int]string{}
 	for _, k := range p.order {
-		if !p.tops[k] {
-			for _, i := range p.alignment(k) {
-				p.unaligned[i] = true
+		padding, fitted := p.fitted[k]
+		for n, i := range p.alignment(k) {
+			switch {
+			case !p.tops[k], fitted && (n > 0 || padding == ""):
+				p.realigned[i] = ""
+			case fitted:
+				p.realigned[i] = padding
 			}
 		}
 	}
-	p.tops, p.align = nil, nil
+	p.tops, p.align, p.fitted = nil, nil, nil
 }
 
 // inTextOrder keeps the order of the text.
@@ -102,7 +105,7 @@ func (p *splitPlan) inTextOrder() {
 		p.order = slices.DeleteFunc(p.order, func(k int) bool { return k >= p.written })
 	}
 	slices.Sort(p.order)
-	p.ordered, p.tops, p.align = false, nil, nil
+	p.ordered, p.tops, p.align, p.fitted = false, nil, nil, nil
 }
 
 // graph returns the flow between some pieces.
@@ -145,8 +148,8 @@ func (p *splitPlan) roughSize(k int) int {
 	return perInsn * p.pieces[k].insns
 }
 
-// findTops finds the pieces that begin a loop in the new order, and how the compiler aligns those of the function.
-func (p *splitPlan) findTops() {
+// findTops finds the pieces that begin a hot loop in the order, and how the compiler aligns those of the function.
+func (p *splitPlan) findTops(executed uint64) {
 	at := make([]int, len(p.pieces))
 	for i := range at {
 		at[i] = -1
@@ -175,6 +178,7 @@ func (p *splitPlan) findTops() {
 			p.tops[k] = true
 		}
 	}
+	p.fitLoops(at, back, executed)
 	for k := range p.pieces {
 		if p.align = p.alignment(k); p.align != nil {
 			return

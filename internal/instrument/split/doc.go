@@ -1,6 +1,6 @@
 // Package split moves blocks that never ran out of functions that did, in the assembly text that compilers write, so
 // that the code that runs is dense; and it orders the others where their executions are known (arrange.go), and copies some (copies.go). It adds no
-// probes.
+// probes. Loops that run often are fitted into lines of the cache (lines.go).
 //
 // # What Split moves
 //

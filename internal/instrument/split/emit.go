@@ -224,7 +224,9 @@ type emitter struct {
 func (w *emitter) piece(k int) {
 	p := w.p
 	pc := &p.pieces[k]
-	if p.tops[k] {
+	if padding, fitted := p.fitted[k]; fitted {
+		w.out = append(w.out, padding...)
+	} else if p.tops[k] {
 		for _, i := range p.align {
 			w.out = appendLine(w.out, p.text.raw(i))
 		}
@@ -337,7 +339,9 @@ func (w *emitter) other(i int) {
 		w.loc = int32(i)
 		return
 	case ".p2align", ".align", ".balign", ".file":
-		if w.part.cold || w.p.ordered || w.p.unaligned[i] {
+		text, changed := w.p.realigned[i]
+		w.out = append(w.out, text...)
+		if w.part.cold || w.p.ordered || changed {
 			return
 		}
 	case ".cfi_startproc", ".cfi_endproc", ".cfi_personality", ".cfi_lsda", ".cfi_b_key_frame", ".cfi_mte_tagged_frame":

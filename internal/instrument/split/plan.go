@@ -46,8 +46,10 @@ type arrangement struct {
 	written int   // pieces of the text; behind them are copies
 	// uncopied are the pieces as they were before some were copied.
 	uncopied []piece
-	// unaligned are lines that align something else, where the order is that of the text.
-	unaligned map[int]bool
+	// fitted are the directives of those tops whose loops are to be in few lines of the cache; "": none is needed.
+	fitted map[int]string
+	// realigned is what the text of lines becomes that align something, where the order is that of the text.
+	realigned map[int]string
 }
 
 // piece is a basic block with the labels and directives before it.

@@ -184,8 +184,8 @@ func (s *splitter) consider(fn *asm.Function, b *behaviour) {
 		s.result.Refused = append(s.result.Refused, probe.Skipped{Name: fn.Name, Reason: p.refused})
 	case p.moved == 0 && !p.ordered:
 		s.result.Hot++
-		for i := range p.unaligned {
-			s.replaced[i] = []byte{}
+		for i, text := range p.realigned {
+			s.replaced[i] = []byte(text)
 		}
 	default:
 		s.plans = append(s.plans, p)

@@ -1,0 +1,65 @@
+package split
+
+import (
+	"fmt"
+
+	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/isa/x86"
+)
+
+// Problem: processors for x86-64 fetch code, and keep it decoded, in lines of 64 bytes. Compilers align loops to 16 bytes, so that a
+// loop of 40 bytes is in two lines half of the time, by chance, and each round takes both.
+//
+// Choice: a loop that ran often is padded if it is in more lines than it needs, which a directive with a limit says: pad to the
+// next line unless that is further than what is left of the loop behind its last whole line. The length of the
+// loop is estimated, as the assembler alone knows that of its instructions.
+//
+// Cost: the section of the function is aligned to a line, so that only loops are fitted that ran often in the whole program.
+
+const (
+	cacheLine = 64
+	maxFitted = 4 * cacheLine // of longer loops one line more is little
+)
+
+// fitLoops finds the padding of hot loops: back is how often control went back to each piece, at where the pieces are in the order.
+func (p *splitPlan) fitLoops(at []int, back []uint64, executed uint64) {
+	if p.unit.Kind != machine.X86_64 || executed == 0 {
+		return
+	}
+	p.fitted = map[int]string{}
+	for k := range p.tops {
+		if back[k] < executed/copiedShare {
+			continue
+		}
+		last := at[k]
+		for e, times := range p.flow.edges {
+			const seldom = 4 // of the rounds
+			if e[1] == k && times >= back[k]/seldom {
+				last = max(last, at[e[0]])
+			}
+		}
+		size := 0
+		for _, x := range p.order[at[k] : last+1] {
+			size += p.estimate(x)
+		}
+		if size > maxFitted || size == 0 {
+			continue
+		}
+		p.fitted[k] = ""
+		if most := (size - 1) % cacheLine; most > 0 {
+			p.fitted[k] = fmt.Sprintf("\t.p2align\t6,,%d\n", most)
+		}
+	}
+}
+
+// estimate is the length of the code of a piece for x86-64, as far as it can be known before the assembler has it.
+func (p *splitPlan) estimate(k int) (size int) {
+	for i := p.pieces[k].first; i < p.pieces[k].end; i++ {
+		if l := &p.text.lines[i]; p.own(i) && l.kind == asm.LineInsn {
+			s := p.text.statement(i)
+			size += x86.Length(s.Word, s.Rest)
+		}
+	}
+	return size
+}
