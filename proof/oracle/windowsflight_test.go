@@ -3,6 +3,7 @@
 package oracle
 
 import (
+	"bufio"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,6 +32,7 @@ func TestWindowsFlight(t *testing.T) {
 	t.Run("ended", w.flightEnded)
 	t.Run("plugins", w.flightPlugins)
 	t.Run("slots", w.flightSlots)
+	t.Run("live", w.flightLive)
 }
 
 // buildCalls builds the program of testdata/windowscalls/calls.cc in a mode.
@@ -128,15 +130,46 @@ func (w *windows) flightWindow(t *testing.T, mode, program, a, b string) {
 }
 
 // flightSlots loads a DLL with a recorder into a program that has used the slots of thread-local storage which threads have in their own
-// blocks: it says so and ends.
+// blocks: late calls are found all the same, without the calls before them, which is said once.
 func (w *windows) flightSlots(t *testing.T) {
 	dir, sources := t.TempDir(), filepath.Join("testdata", "windowsspikes")
-	program, dll := filepath.Join(dir, "host.exe"), filepath.Join(dir, "a.dll")
+	program, dll, logs := filepath.Join(dir, "host.exe"), filepath.Join(dir, "a.dll"), t.TempDir()
 	output(t, command(t, mingw+"gcc", "-O2", "-DSLOTS=70", "-o", program, filepath.Join(sources, "host.c")))
 	output(t, command(t, cairn, slices.Concat([]string{"cc"}, modeFlags(flightMode), []string{mingw + "gcc", "-O2", "-shared", "-o", dll, filepath.Join(sources, "plugin.c")})...))
-	cmd := w.command(t, t.TempDir(), program, dll)
-	out, err := cmd.CombinedOutput()
-	if err == nil || cmd.ProcessState.ExitCode() != 125 || !strings.Contains(string(out), "slots of thread-local storage beside each other are left for --flight") {
-		t.Errorf("%v: %s", err, out)
+	cmd := w.command(t, logs, program, dll, dll)
+	cmd.Env = append(cmd.Env, "CAIRN_SPIKE=threshold=10ms", "MS=200")
+	out, _ := cmd.CombinedOutput()
+	if said := strings.Count(string(out), "no last calls are kept"); said != 1 || cmd.ProcessState.ExitCode() != 7 {
+		t.Errorf("exit code %d: %s", cmd.ProcessState.ExitCode(), out)
+	}
+	if text := output(t, command(t, cairn, "spikes", "--top", "0", logs, dll)); !strings.Contains(text, "plugin") {
+		t.Errorf("the late calls are not found: %s", text)
+	}
+}
+
+// flightLive reads the log of a program that runs: it has all calls so far.
+func (w *windows) flightLive(t *testing.T) {
+	program, logs := filepath.Join(t.TempDir(), "live.exe"), t.TempDir()
+	output(t, command(t, cairn, slices.Concat([]string{"cc", "--strict"}, modeFlags(flightMode), []string{mingw + "gcc", "-O2", "-o", program, filepath.Join("testdata", "windowsspikes", "live.c")})...))
+	cmd := w.command(t, logs, program)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer in.Close()
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || strings.TrimSpace(line) != "ready" {
+		t.Fatalf("%q: %v", line, err)
+	}
+	rows := parseFolded(t, output(t, command(t, cairn, "stacks", "--folded", "--by", "calls", "--top", "0", "--spike", "0", logs, program)))
+	if rows["main;outer"] != 50 || rows["main;outer;inner"] != 100 {
+		t.Errorf("while it runs the log has %v", rows)
 	}
 }

@@ -85,14 +85,17 @@ static void end_depth(void) {
   if (l) VirtualFree(l, 0, MEM_RELEASE);
 }
 
-/* start_depth takes the slots of the words, and reports whether there were any. */
-static int start_depth(struct process *p) {
-  enum { SLOTS = 64 }; /* in a thread's block */
-  p->trace.deep[0] = TlsAlloc(), p->trace.deep[1] = TlsAlloc();
-  return p->trace.deep[0] < SLOTS && p->trace.deep[1] < SLOTS;
+/* start_depth takes the slots of the words. */
+static void start_depth(struct process *p) {
+  u32 *slot = p->trace.deep;
+  slot[0] = TlsAlloc(), slot[1] = TlsAlloc();
+  if (slot[0] < SLOTS && slot[1] < SLOTS) return;
+  for (u32 i = 0; i < 2; i++)
+    if (slot[i] != (u32)NO_SLOT) TlsFree(slot[i]);
+  slot[0] = (SPARE_DEEP - TLS_SLOTS) / 8, slot[1] = slot[0] + 1;
+  run_plain(p, u"no slots of thread-local storage are left for --depth");
 }
 
 static void use_depth(const struct process *p) {
-  enum { TLS_SLOTS = 0x1480 };
   __cairn_deep = TLS_SLOTS + 8ull * p->trace.deep[0], __cairn_deep_list = TLS_SLOTS + 8ull * p->trace.deep[1];
 }

@@ -6,7 +6,7 @@
 
 #define CHUNK ((u64)LOG_CHUNK_SIZE)
 #define PAYLOAD ((u64)LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE)
-enum { SEGMENT = 16, FLIGHT_NONE = 0, FLIGHT_WORDS = 3, FLIGHT_SLOTS = 64 /* in a thread's block */ };
+enum { SEGMENT = 16, FLIGHT_NONE = 0, FLIGHT_WORDS = 3 };
 
 /* Position, clock and left are as in c/timed/timed.h. base is that of the stack on which the last event was. */
 struct flight_at {
@@ -102,13 +102,13 @@ __asm__(".text\n.globl __cairn_flight_left\n.def __cairn_flight_left; .scl 2; .t
         "3: jmp __cairn_flight_turned\n.seh_endproc\n");
 _Static_assert(LOG_FLIGHT_EXIT == 1 && __builtin_offsetof(struct flight_at, left) == 12 && __builtin_offsetof(struct flight_at, base) == 16, "as above");
 
-/* take_slots takes slots for the words of threads, and returns the first, or FLIGHT_SLOTS. */
+/* take_slots takes slots for the words of threads, and returns the first, or SLOTS. */
 static u32 take_slots(void) {
   u64 taken = 0;
-  u32 first = FLIGHT_SLOTS;
-  while (first == FLIGHT_SLOTS) {
+  u32 first = SLOTS;
+  while (first == SLOTS) {
     u32 slot = TlsAlloc();
-    if (slot >= FLIGHT_SLOTS) {
+    if (slot >= SLOTS) {
       TlsFree(slot);
       break;
     }
@@ -116,25 +116,27 @@ static u32 take_slots(void) {
     u64 runs = taken & taken >> 1 & taken >> 2;
     if (runs) first = (u32)__builtin_ctzll(runs);
   }
-  if (first < FLIGHT_SLOTS) taken &= ~(7ull << first);
-  for (u32 i = 0; i < FLIGHT_SLOTS; i++)
+  if (first < SLOTS) taken &= ~(7ull << first);
+  for (u32 i = 0; i < SLOTS; i++)
     if (taken >> i & 1) TlsFree(i);
   return first;
 }
 
-/* make_recorder makes the recorder. Its module stays, as the state refers to its code. */
+/* make_recorder makes the recorder. Its module stays, as the state refers to its code. Without slots nothing is recorded. */
 static void make_recorder(struct process *p) {
-  enum { TLS_SLOTS = 0x1480, PIN_ADDRESS = 5 };
-  struct flight *f = (struct flight *)anonymous(sizeof *f);
+  enum { PIN_ADDRESS = 5 };
+  static struct flight flight;
+  static u8 sink[2 * CHUNK];
   u32 slot = take_slots();
   void *module;
-  if (!f || !(f->sink = anonymous(CHUNK)) || slot == FLIGHT_SLOTS) {
-    print_error(u"no memory, or no three of the first 64 slots of thread-local storage beside each other are left for --flight", u"");
-    ExitProcess(125);
-  }
+  flight.sink = (u8 *)(((u64)sink + CHUNK - 1) & -CHUNK);
   p->flight.local = TLS_SLOTS + 8 * slot;
+  if (slot == SLOTS) {
+    if (p->flight.chunks && !p->off) say(u"cairn: no last calls are kept: no three of the first 64 slots of thread-local storage beside each other are left for --flight\n");
+    p->flight.local = SPARE_FLIGHT, p->flight.chunks = 0;
+  }
   p->flight.left = call_left, p->flight.keep_window = keep_window, p->flight.switched = switched;
-  store(&p->flight.recorder, f);
+  store(&p->flight.recorder, &flight);
   GetModuleHandleExW(PIN_ADDRESS, __ImageBase, &module);
 }
 

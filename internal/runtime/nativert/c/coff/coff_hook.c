@@ -40,9 +40,9 @@ static struct hooked hooked_of(const u64 *frame, u32 kind) {
 
 /* own_thread returns the state of this thread, 0 if there is none. It calls nothing: the last error remains. */
 static struct thread *own_thread(const struct process *p) {
-  enum { SLOTS = 64 };
   u64 *more;
   u64 v;
+  if (p->tls == (u32)NO_SLOT) return 0;
   if (p->tls < SLOTS) {
     __asm__ volatile("movq %%gs:0x1480(,%1,8), %0" : "=r"(v) : "r"((u64)p->tls));
     return (struct thread *)v;

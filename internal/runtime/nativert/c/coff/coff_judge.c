@@ -49,6 +49,7 @@ static int start_mode(struct process *p) { return start_watch(p); }
 static void begin_thread(void) { watch_thread(state); }
 static void end_mode(struct process *p) { open_all(p), tell_last(p); }
 static int first_call(struct context *c, u64 at) { return 0; }
+static u64 seen_now(struct process *p, int wide) { return load(word(p, CLOCK)); }
 
 /* keep_ring keeps the ring of a thread that has ended for another one; without the lock it is lost. */
 static void keep_ring(struct process *p, struct ring *r) {
@@ -79,7 +80,7 @@ static void free_threads(struct process *p) {
 /* write_mode is called by the clock's thread at each tick, and at the end. */
 static void write_mode(struct process *p, int final) {
   if (final) return;
-  if (!p->watch->own) unwatch_own(p->watch);
+  if (p->watch && !p->watch->own) unwatch_own(p->watch);
   tell(p, 0);
   serve_control(p);
   watch_tick(p, now(p));
@@ -137,7 +138,7 @@ static void of_slow(struct process *p, const struct registers *r) {
 
 /* of_arrived: control is back in the call with the stack pointer r11 at its entry. */
 static void of_arrived(struct process *p, const struct registers *r) {
-  struct thread *t = TlsGetValue(p->tls);
+  struct thread *t = p->tls == (u32)NO_SLOT ? 0 : TlsGetValue(p->tls);
   if (!t || !t->raised.n || !(t = begin(p))) return;
   left(p, t, r->r11);
   end(t);

@@ -145,7 +145,9 @@ static const u16 *place(void) {
 
 /* ---- jumps ---- */
 
-enum { OTHERS = 4096 };
+#ifndef OTHERS
+#define OTHERS 4096
+#endif
 static void *others[OTHERS]; /* handles of suspended threads */
 static u32 suspended_threads;
 
@@ -167,32 +169,36 @@ static void leave_site(void *thread) {
   SetThreadContext(thread, &c);
 }
 
-/* suspend_others suspends all other threads, until a list has no more of them. To make a list needs the heap in Wine, so no suspended
- * thread may have its lock. */
-static void suspend_others(void) {
-  enum { THREADS = 4, ACCESS = 2 | 8 | 16 /* suspend, get and set the context */ };
+/* suspend_others suspends all other threads, until a list has no more of them, and returns what prevents it. To make a list needs the heap
+ * in Wine, so no suspended thread may have its lock. */
+static const u16 *suspend_others(void) {
+  enum { THREADS = 4, ACCESS = 2 | 8 | 16 /* suspend, get and set the context */, DENIED = 5 };
   static u32 known[OTHERS];
   struct {
     u32 size, usage, tid, pid, priority[2], flags;
   } x;
+  const u16 *why = 0;
   HeapLock(GetProcessHeap());
-  for (int more = 1; more;) {
+  for (int more = 1; more && !why;) {
     void *list = CreateToolhelp32Snapshot(THREADS, 0);
     more = 0;
-    if (list == (void *)-1) return;
+    if (list == (void *)-1) return u"its threads cannot be listed";
     x.size = sizeof x;
-    for (i32 ok = Thread32First(list, &x); ok && suspended_threads < OTHERS; ok = Thread32Next(list, &x)) {
+    for (i32 ok = Thread32First(list, &x); ok && !why; ok = Thread32Next(list, &x)) {
       u32 i = 0;
       while (i < suspended_threads && known[i] != x.tid) i++;
       if (x.pid != state->pid || x.tid == GetCurrentThreadId() || i < suspended_threads) continue;
-      void *h = OpenThread(ACCESS, 0, x.tid);
-      if (!h) continue;
+      void *h = suspended_threads < OTHERS ? OpenThread(ACCESS, 0, x.tid) : 0;
+      if (suspended_threads == OTHERS) why = u"it has too many threads";
+      else if (!h && GetLastError() == DENIED) why = u"one of its threads cannot be suspended";
+      if (!h) continue; /* it has ended */
       if (SuspendThread(h) == (u32)-1) CloseHandle(h);
       else known[suspended_threads] = x.tid, others[suspended_threads++] = h, more = 1;
     }
     CloseHandle(list);
   }
-  for (u32 i = 0; i < suspended_threads; i++) leave_site(others[i]);
+  for (u32 i = 0; !why && i < suspended_threads; i++) leave_site(others[i]);
+  return why;
 }
 
 static void resume_others(void) {
@@ -236,7 +242,6 @@ static int shadow_stacks(void) {
 
 /* hook hooks the functions of the plan, and returns what prevents it. */
 static const u16 *hook(void) {
-  enum { SLOTS = 64, TLS_SLOTS = 0x1480 };
   static u16 path[MAX_PATH];
   const u16 *why;
   u32 n = GetEnvironmentVariableW(u"CAIRN_DETOURS", path, MAX_PATH), tls;
@@ -246,9 +251,10 @@ static const u16 *hook(void) {
   if ((tls = TlsAlloc()) >= SLOTS) return u"none of the first 64 slots of thread-local storage is left";
   __cairn_detour_slot = TLS_SLOTS + 8 * tls;
   if ((why = place())) return why;
-  suspend_others();
-  for (u32 i = 0; i < plan->sites;) i = write_jumps(i);
+  why = suspend_others();
+  for (u32 i = 0; !why && i < plan->sites;) i = write_jumps(i);
   resume_others();
+  if (why) return why;
   return hooked ? 0 : u"the system allows no change of its code";
 }
 

@@ -41,6 +41,12 @@ static void print(const u16 *text, u32 n) {
   if (size > 0) WriteFile(GetStdHandle((u32)STDERR), bytes, (u32)size, &done, 0);
 }
 
+static void say(const u16 *text) {
+  u32 n = 0;
+  while (text[n]) n++;
+  print(text, n);
+}
+
 static void print_error(const u16 *what, const u16 *about) {
   static u16 text[MAX_PATH + 128];
   u32 failure = GetLastError();
@@ -50,6 +56,8 @@ static void print_error(const u16 *what, const u16 *about) {
   p = put(put_number(put(p, u": error "), failure), u"\n");
   print(text, (u32)(p - text));
 }
+
+static void run_plain(struct process *p, const u16 *why);
 
 #include "coff_mirror.h"
 #include "coff_clock.c"
@@ -85,7 +93,7 @@ static i32 look_at_exception(struct pointers *x) {
   enum { VIOLATION = (i32)0xc0000005, GO_ON = -1 };
   const struct exception *e = x->exception;
   if ((i32)e->code != VIOLATION || e->count < 2) return note_exception(state, x);
-  if (commit(state, e->info[1]) || first_call(x->context, e->info[1])) return GO_ON;
+  if (commit(state, e->info[1]) || first_call(x->context, e->info[1]) || go_without(state, x->context, e->info[1])) return GO_ON;
   return note_exception(state, x);
 }
 
@@ -126,18 +134,29 @@ static struct process *find_shared(void) {
   return 0;
 }
 
+/* run_plain makes the process run as without probes, as near as it can. */
+static void run_plain(struct process *p, const u16 *why) {
+  if (!p->off) print_error(why, u"");
+  p->off = 1;
+}
+
+/* take_slot takes the slot of thread-local storage, in which inserted code of modes stacks and trace has its word. */
+static void take_slot(struct process *p) {
+  p->tls = TlsAlloc(), p->local = TLS_SLOTS + 8ull * p->tls;
+  if (p->tls < SLOTS || (CAIRN_MODE == LOG_MODE_SPIKE && p->tls != (u32)NO_SLOT)) return;
+  if (p->tls != (u32)NO_SLOT) TlsFree(p->tls);
+  p->tls = (u32)NO_SLOT, p->local = SPARE;
+  run_plain(p, CAIRN_MODE == LOG_MODE_SPIKE ? u"no slot of thread-local storage is left" : u"none of the first 64 slots of thread-local storage is left");
+}
+
 /* make_state makes the state of the process. This module stays, as the state refers to its code. */
 static struct process *make_state(void) {
-  enum { PIN_ADDRESS = 5, SLOTS = 64 /* in a thread's block */ };
+  enum { PIN_ADDRESS = 5 };
   void *module;
   u64 real = 0;
   struct process *p = VirtualAlloc(0, sizeof *p, MEM_RESERVE | MEM_COMMIT, READWRITE);
   if (!p || !make_window(p)) {
-    print_error(u"no room for the window of 4 GiB", u"");
-    ExitProcess(125);
-  }
-  if ((p->tls = TlsAlloc()) >= (CAIRN_MODE == LOG_MODE_SPIKE ? (u32)-1 : SLOTS)) {
-    print_error(CAIRN_MODE == LOG_MODE_SPIKE ? u"no slot of thread-local storage is left" : u"none of the first 64 slots of thread-local storage is left", u"");
+    print_error(CAIRN_MODE == LOG_MODE_TRACE ? u"no memory" : u"no room for the window of 4 GiB (a program linked with /LARGEADDRESSAWARE:NO has none)", u"");
     ExitProcess(125);
   }
   p->abi = TIMED_ABI, p->size = sizeof *p;
@@ -153,11 +172,9 @@ static struct process *make_state(void) {
   read_environment(p);
   if (p->quiet && !p->control.wanted) p->off = 1; /* for good */
   p->xsave = find_vectors();
+  take_slot(p);
+  if (!start_mode(p)) run_plain(p, u"no memory");
   set_low(p);
-  if (!start_mode(p)) {
-    print_error(CAIRN_TRACE_DEPTH ? u"no memory, or no slots of thread-local storage for --depth" : u"no memory", u"");
-    ExitProcess(125);
-  }
   tick(p);
   GetModuleHandleExW(PIN_ADDRESS, __ImageBase, &module);
   return p;
@@ -167,9 +184,8 @@ static u8 has_clock; /* its thread was started by this module, which stays */
 
 /* use makes inserted code of this module use the state. */
 static void use(struct process *p) {
-  enum { TLS_SLOTS = 0x1480 };
   __cairn_base = p->base;
-  __cairn_local = TLS_SLOTS + 8 * p->tls;
+  __cairn_local = p->local;
   __cairn_tracer = &p->trace.clock;
 #if CAIRN_TRACE_DEPTH
   use_depth(p);

@@ -121,10 +121,13 @@ enum { CLOCK = -64, LOW = -60, TREE_CLOCK = -48 };
 #define TREE_RUNNING (1ull << 50) /* see tree.h */
 enum { GRAIN = 65536, MODULES = 1024, MAX_DIR = 600, MAX_PATH = 1024, MAX_NAME = 64 };
 enum { BASES = MODULES };
+/* In a thread's block: its slots, and behind what Windows has in the last of its two whole pages, words for threads of a process that has
+ * no slots left. They are what inserted code needs to run; nothing is recorded then. */
+enum { TLS_SLOTS = 0x1480, SLOTS = 64, SPARE_DEEP = 0x1fc8, SPARE = 0x1fd8, SPARE_FLIGHT = 0x1fe8, NO_SLOT = -1 };
 #ifndef CAIRN_TRACE_DEPTH
 #define CAIRN_TRACE_DEPTH 0 /* of mode trace; 0: all calls */
 #endif
-enum { TIMED_ABI = 0x57430008 + (CAIRN_MODE << 8) + (CAIRN_TRACE_DEPTH << 16) };
+enum { TIMED_ABI = 0x57430009 + (CAIRN_MODE << 8) + (CAIRN_TRACE_DEPTH << 16) };
 
 #include "tick.h"
 
@@ -145,11 +148,13 @@ struct process {
   u64 threshold, period;
   u32 rate, low; /* low: inline threshold in us */
   u8 off, quiet, ended, failed; /* quiet: off for now */
-  u32 pid, tls, lock, threads;
+  u32 pid, tls, lock, threads; /* tls: NO_SLOT, if there was none */
+  u64 local; /* where a thread has its word, from the start of its block */
   struct thread *newest; /* of those that have state in mode spike */
   struct watch *watch;   /* of mode spike */
   struct suspended *suspended; /* stacks of fibers, 0: none was */
   u8 terminates;         /* all other threads have been ended */
+  u8 short_of;           /* memory; it has been said */
   u64 xsave; /* state to save; 0: fxsave */
 
   u64 ticks __attribute__((aligned(64)));

@@ -8,7 +8,7 @@ enum { NO_EVENT = 0xfff8 }; /* a position that is full */
 #else
 static void depth_left(u64 sp) {}
 static void depth_returned(u64 sp) {}
-static int start_depth(struct process *p) { return 1; }
+static void start_depth(struct process *p) {}
 #endif
 
 #define own_position (*(u64 *)own_word())
@@ -87,6 +87,8 @@ static u64 next(struct process *p, u8 *old) {
   return (u64)c + LOG_CHUNK_HEADER_SIZE + LOG_EVENT_SIZE;
 }
 
+static u64 seen_now(struct process *p, int wide) { return 0; }
+
 static i32 note_exception(struct process *p, struct pointers *x) { return 0; }
 
 static void join_mode(struct process *p) {}
@@ -111,9 +113,9 @@ static int first_call(struct context *c, u64 at) {
 /* start_mode makes the place for events that are discarded, and the ring. */
 static int start_mode(struct process *p) {
   p->trace.clock = 1;
-  p->trace.sink = VirtualAlloc(0, LOG_CHUNK_SIZE, MEM_RESERVE | MEM_COMMIT, READWRITE);
+  start_depth(p);
   p->trace.ring = VirtualAlloc(0, (p->trace.ring_chunks + 1) * sizeof(u8 *), MEM_RESERVE | MEM_COMMIT, READWRITE);
-  return p->trace.sink && p->trace.ring && start_depth(p);
+  return p->trace.ring != 0;
 }
 
 /* mark stores an event of no function. */

@@ -25,7 +25,7 @@ static int start_mode(struct process *p) {
 
 /* write_mode writes the trees; in time, or at the end. */
 static void write_mode(struct process *p, int final) {
-  if (p->terminates) store(&p->stacks.trees->lock, 0);
+  if (p->terminates && p->stacks.trees) store(&p->stacks.trees->lock, 0);
   if (!p->off) __cairn_tree_write(p, final);
 }
 
@@ -40,6 +40,8 @@ static void note_episode(struct process *p, const struct thread *t, const u64 *f
 static void begin_thread(void) {
   if (!own_local()->node) own_local()->node = none;
 }
+
+static u64 seen_now(struct process *p, int wide) { return (u64)own_node(); }
 
 /* first_call makes what inserted code needs in a thread, which fails at the second of these:
  *

@@ -13,6 +13,7 @@ struct local {
 
 #define failed(address) (!(address))
 #define unmap(address, size) VirtualFree((void *)(address), 0, MEM_RELEASE)
+#define has_memory(block) VirtualAlloc(block, BLOCK, MEM_COMMIT, READWRITE)
 #define reserve_nodes(size) reserve(size)
 #define may_have_nodes(p) 1
 #define thread_number() ((i32)GetCurrentThreadId())

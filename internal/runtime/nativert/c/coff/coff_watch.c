@@ -60,8 +60,8 @@ static const struct thread *state_of(struct process *p, u32 tid) {
 
 /* thread_of returns the state of this thread, 0 if there is no memory. */
 static struct thread *thread_of(struct process *p) {
-  struct thread *t = TlsGetValue(p->tls);
-  if (t) return t;
+  struct thread *t = p->watch && p->tls != (u32)NO_SLOT ? TlsGetValue(p->tls) : 0;
+  if (t || !p->watch || p->tls == (u32)NO_SLOT) return t;
   t = VirtualAlloc(0, sizeof *t, MEM_RESERVE | MEM_COMMIT, READWRITE);
   if (!t) return 0;
   t->tid = GetCurrentThreadId();

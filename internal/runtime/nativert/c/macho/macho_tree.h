@@ -9,6 +9,7 @@
 #define failed(address) ((address) == (u8 *)-1)
 #define unmap(address, size) munmap((void *)(address), size)
 #define unmap_chunk(c) munmap(c, CHUNK)
+#define has_memory(block) 1
 #define reserve_nodes(size) (u8 *)mmap(0, size, PROT_RW, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE, -1, 0)
 #define may_have_nodes(p) 1
 #define keep_thread(t) ((t)->thread = 0)

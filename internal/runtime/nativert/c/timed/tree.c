@@ -62,7 +62,7 @@ __attribute__((section(".init_array.00001"), used)) static void (*const init_tre
 
 static struct block *new_block(struct trees *s, struct tree *t) {
   u64 at = add(&s->used, BLOCK);
-  if (at + BLOCK <= s->size) {
+  if (at + BLOCK <= s->size && has_memory((u8 *)s + at)) {
     struct block *b = (struct block *)((u8 *)s + at);
     b->tree = t;
     return b;

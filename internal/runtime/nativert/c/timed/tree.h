@@ -21,6 +21,7 @@
 #define thread_number() ((i32)sys0(SYS_gettid))
 #define tree_ended(p, t) (sys3(SYS_tgkill, (p)->pid, (t)->owner, 0) == -ESRCH)
 #define keep_thread(t) ((void)0)
+#define has_memory(block) 1
 #define reserve_nodes(size) map(0, size, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
 #define may_have_nodes(p) ((p)->mask && (p)->stacks.write) /* not if all calls share one slot; or in another mode */
 #define log_time(p) ((p)->time.clock->last_tick)

@@ -18,6 +18,7 @@ static struct watched *watched_of(struct watch *k, u32 tid) {
 
 /* lock_watch takes what belongs to who looks at threads, and reports whether it did: another thread may have been ended with it. */
 static int lock_watch(struct watch *k, u32 tries) {
+  if (!k) return 0;
   while (__atomic_exchange_n(&k->lock, 1, __ATOMIC_ACQUIRE)) {
     if (!tries--) return 0;
     nap();

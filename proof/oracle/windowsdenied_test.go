@@ -1,0 +1,99 @@
+//go:build linux && amd64
+
+package oracle
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairnprof/cairn/internal/shorttest"
+)
+
+// TestWindowsDenied runs programs in which Windows gives the runtime no more memory, slots, threads or files from a call on, or not for
+// that call: they answer as without probes, and what is not logged is said.
+func TestWindowsDenied(t *testing.T) {
+	t.Parallel()
+	shorttest.Proof(t)
+	w := newWindows(t)
+	dir, source := t.TempDir(), filepath.Join("testdata", "windowsspikes", "denied.c")
+	build := func(program string, compiler ...string) string {
+		path := filepath.Join(dir, program)
+		output(t, command(t, compiler[0], slices.Concat(compiler[1:], []string{"-O2", "-o", path, source, filepath.Join(dir, "denies.dll")})...))
+		return path
+	}
+	output(t, command(t, mingw+"gcc", "-O2", "-DDENIES", "-shared", "-o", filepath.Join(dir, "denies.dll"), source))
+	plain := build("plain.exe", mingw+"gcc")
+	want, wantCode := w.run(t, "", plain)
+	w.hold(t, plain)
+	for i, mode := range []string{"spike --small 0", flightMode, "stacks", "trace", "trace --depth 3"} {
+		program := build(fmt.Sprintf("app%d.exe", i), slices.Concat([]string{cairn, "cc", "--strict"}, modeFlags(mode), []string{mingw + "gcc"})...)
+		for _, deny := range denials(mode) {
+			cmd := w.command(t, t.TempDir(), program)
+			cmd.Env = append(cmd.Env, deny.setting, "CAIRN_SPIKE=threshold=10ms,rate=1000")
+			var said strings.Builder
+			cmd.Stderr = &said
+			out, err := cmd.Output()
+			if _, exited := err.(*exec.ExitError); err != nil && !exited {
+				t.Fatal(err)
+			}
+			answer, code, lines := strings.ReplaceAll(string(out), "\r\n", "\n"), cmd.ProcessState.ExitCode(), strings.Count(said.String(), "\n")
+			if answer != want || code != wantCode || lines > 1 || lines == 0 && deny.told {
+				t.Errorf("%s, %s: it answers %q and %d, without probes %q and %d; it says %q", mode, deny.setting, answer, code, want, wantCode, said.String())
+			}
+		}
+	}
+}
+
+// hold keeps Wine's server and services, which start slowly, until the test ends, by a program that waits for the end of its input.
+func (w *windows) hold(t *testing.T, program string) {
+	t.Helper()
+	cmd := w.command(t, "", program)
+	cmd.Env = append(cmd.Env, "HOLD=1")
+	in, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		cmd.Wait()
+	})
+}
+
+// A denial is what is not given to the runtime.
+type denial struct {
+	setting string
+	told    bool // it says what is not logged
+}
+
+// denials returns what is tried in a mode. The first calls of VirtualAlloc are for what inserted code cannot run without: the state, the
+// window, and its first block, or in mode trace, the place for events that are discarded.
+func denials(mode string) []denial {
+	out := []denial{
+		{"SLOTS=60", mode == "trace --depth 3" || mode == flightMode},
+		{"SLOTS=64", mode != "spike --small 0"},
+		{"SLOTS=2000", true},
+		{"DENY=CreateThread:1", true},
+		{"DENY=CreateFileW:1", false},
+		{"DENY=CreateFileMappingW:1", true},
+		{"DENY=MapViewOfFile:1", true},
+		{"DENY=OpenThread:1", false},
+	}
+	first := 4
+	if mode == "trace" || mode == "trace --depth 3" {
+		first = 3
+	}
+	for n := first; n < first+14; n++ {
+		out = append(out, denial{fmt.Sprintf("DENY=VirtualAlloc:%d", n), false}, denial{fmt.Sprintf("DENY=VirtualAlloc:%d.", n), false})
+	}
+	if testing.Short() {
+		return out[:12]
+	}
+	return out
+}
