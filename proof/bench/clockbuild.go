@@ -73,6 +73,11 @@ func (p *clockProgram) program(name string) string { return filepath.Join(p.dir,
 func (b *bench) clockPrograms() ([]*clockProgram, error) {
 	var programs []*clockProgram
 	asked := strings.Split(b.clocked.guests, ",")
+	for _, name := range asked {
+		if name != "" && !slices.ContainsFunc(clockGuests, func(g clockGuest) bool { return g.name == name }) {
+			return nil, fmt.Errorf("-clock-guests=%s: no program %s", b.clocked.guests, name)
+		}
+	}
 	for i := range clockGuests {
 		g := &clockGuests[i]
 		if b.clocked.guests != "" && !slices.Contains(asked, g.name) {

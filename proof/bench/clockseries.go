@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -96,7 +97,7 @@ func sameAnswers(runs []*clockRun) error {
 }
 
 // clockSeries runs the builds of all programs in rounds until its time is over, each round
-// beginning with another build, and writes series.json.
+// beginning with another build, and writes series.json, where what an earlier series measured of other programs stays.
 func (b *bench) clockSeries(ctx context.Context, programs []*clockProgram) error {
 	end := time.Now().Add(b.clocked.series)
 	var all [][]*clockRun
@@ -130,7 +131,15 @@ func (b *bench) clockSeries(ctx context.Context, programs []*clockProgram) error
 		}
 	}
 	fmt.Fprintf(b.log, "%d rounds of %d programs\n", rounds, len(all))
-	return b.keepClock("series.json", allTimes(all))
+	var times []*clockTimes
+	if err := b.keptClock("series.json", &times); err != nil {
+		return err
+	}
+	measured := allTimes(all)
+	times = slices.DeleteFunc(times, func(t *clockTimes) bool {
+		return slices.ContainsFunc(measured, func(m *clockTimes) bool { return m.Program == t.Program && m.Compiler == t.Compiler })
+	})
+	return b.keepClock("series.json", append(times, measured...))
 }
 
 func allTimes(all [][]*clockRun) []*clockTimes {
