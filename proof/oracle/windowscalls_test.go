@@ -103,21 +103,24 @@ func (w *windows) calls(t *testing.T, mode string, least int, flags ...string) {
 		t.Helper()
 		output(t, command(t, cairn, slices.Concat([]string{"cc", "--strict"}, modeFlags(mode), flags, compiler, []string{"-o", program, source})...))
 	}
-	for _, compiler := range [][]string{windowsSpikes[0], windowsSpikes[2]} {
+	compilers := [][]string{windowsSpikes[0], windowsSpikes[2]}
+	if len(flags) > 0 { // the code is that of the mode, whose rows without a depth have both compilers
+		compilers = shorttest.Rows(1, compilers...)
+	}
+	for _, compiler := range compilers {
 		dir := t.TempDir()
-		elf, program, plain := filepath.Join(dir, "calls"), filepath.Join(dir, "calls.exe"), filepath.Join(dir, "plain.exe")
+		elf, program := filepath.Join(dir, "calls"), filepath.Join(dir, "calls.exe")
 		linux := []string{"g++", compiler[1], "-g", "-pthread"}
 		if strings.HasPrefix(compiler[0], "clang") {
 			linux = []string{compiler[0], "-O2", "-g", "-pthread"}
 		}
 		build(linux, elf)
 		build(compiler, program)
-		output(t, command(t, compiler[0], append(slices.Clone(compiler[1:]), "-o", plain, source)...))
 		own, logs := filepath.Join(dir, "linux"), filepath.Join(dir, "logs")
 		cmd := command(t, elf)
 		cmd.Env = append(cmd.Env, "CAIRN_DIR="+own, "CAIRN_TRACE=file", "CAIRN_SPIKE="+recordAll)
 		output(t, cmd)
-		answer, code := w.run(t, "", plain)
+		answer, code := w.plain(t, compiler, source)
 		got, gotCode := w.run(t, logs, program)
 		if checkAnswer(t, got, answer); gotCode != code {
 			t.Errorf("exit code %d, without probes %d", gotCode, code)
@@ -128,6 +131,32 @@ func (w *windows) calls(t *testing.T, mode string, least int, flags ...string) {
 			t.Errorf("only %d stacks", len(rows))
 		}
 	}
+}
+
+// answered is what a program answers, and its exit code.
+type answered struct {
+	answer string
+	code   int
+}
+
+// plains has the answers of programs without probes, of all tests.
+var plains shorttest.Memo[answered]
+
+// plain returns what a program without probes answers, which is compiled once.
+func (w *windows) plain(t *testing.T, compiler []string, source string) (answer string, code int) {
+	t.Helper()
+	a, err := plains.Get(strings.Join(append(slices.Clone(compiler), source), " "), func() (answered, error) {
+		program := filepath.Join(t.TempDir(), "plain.exe")
+		if out, err := command(t, compiler[0], append(slices.Clone(compiler[1:]), "-o", program, source)...).CombinedOutput(); err != nil {
+			return answered{}, fmt.Errorf("%w\n%s", err, out)
+		}
+		answer, code := w.run(t, "", program)
+		return answered{answer, code}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.answer, a.code
 }
 
 // fibers compares fibers with the same program for Linux, which switches by swapcontext.
