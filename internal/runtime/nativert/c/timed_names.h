@@ -14,7 +14,6 @@
 #define begin_chunk __cairn_begin_chunk
 #define begin_log __cairn_begin_log
 #define begin_process __cairn_begin_process
-#define begin_records __cairn_begin_records
 #define begin_ring __cairn_begin_ring
 #define begin_system __cairn_begin_system
 #define begin_thread __cairn_begin_thread
@@ -177,7 +176,6 @@
 #define map_next __cairn_map_next
 #define mark __cairn_mark
 #define may_unwind __cairn_may_unwind
-#define mode_forked __cairn_mode_forked
 #define module_again __cairn_module_again
 #define module_comes __cairn_module_comes
 #define module_goes __cairn_module_goes
@@ -387,7 +385,6 @@
 #define write_node __cairn_write_node
 #define write_open __cairn_write_open
 #define write_record __cairn_write_record
-#define write_stacks __cairn_write_stacks
 #define write_status __cairn_write_status
 #define write_suspended __cairn_write_suspended
 #define write_thread __cairn_write_thread
