@@ -76,30 +76,56 @@ func (t *Table) Lazy() bool {
 // At returns the row at a link-time address of a table that is Lazy, nil if no function has it. Its PC may be that of a later row
 // than the same one of Rows, where that is equal to the row before.
 func (t *Table) At(addr uint64) *Row {
-	f := t.frame(addr)
-	if f == nil || addr >= f.hi {
+	k := t.frame(addr)
+	if k < 0 || addr >= t.frames[k].hi {
 		return nil
 	}
+	rows := t.load(&t.frames[k])
+	i := len(rows) - 1
+	for i > 0 && rows[i].PC > addr {
+		i--
+	}
+	if i < 0 || rows[i].PC > addr {
+		return nil
+	}
+	return &rows[i]
+}
+
+// BeforeStart reports whether there is no rule at an address of a table that is Lazy, and the first rule after it is that of code
+// without a caller, with which programs and threads begin.
+func (t *Table) BeforeStart(addr uint64) bool {
+	k := t.frame(addr)
+	if k < 0 {
+		return false
+	}
+	if at := t.At(addr); at != nil && at.CFA != CFAUnknown {
+		return false
+	}
+	for ; k < len(t.frames); k++ {
+		for _, row := range t.load(&t.frames[k]) {
+			if row.PC > addr && row.CFA != CFAUnknown {
+				return row.Return == ReturnNone
+			}
+		}
+	}
+	return false
+}
+
+// load returns the rules of a function.
+func (t *Table) load(f *lazyFrame) []Row {
 	rows := f.rows.Load()
 	if rows == nil {
 		rows = t.rowsOf(f)
 		f.rows.Store(rows)
 	}
-	i := len(*rows) - 1
-	for i > 0 && (*rows)[i].PC > addr {
-		i--
-	}
-	if i < 0 || (*rows)[i].PC > addr {
-		return nil
-	}
-	return &(*rows)[i]
+	return *rows
 }
 
-// frame returns the last function that begins at or before an address, nil if there is none.
-func (t *Table) frame(addr uint64) *lazyFrame {
+// frame returns the index of the last function that begins at or before an address, -1 if there is none.
+func (t *Table) frame(addr uint64) int {
 	first := t.frames[0].lo
 	if addr < first {
-		return nil
+		return -1
 	}
 	block := min((addr-first)>>t.shift, uint64(len(t.blocks)-1))
 	i, end := int(t.blocks[block]), len(t.frames)-1
@@ -113,7 +139,7 @@ func (t *Table) frame(addr uint64) *lazyFrame {
 			end = mid - 1
 		}
 	}
-	return &t.frames[i]
+	return i
 }
 
 // rowsOf executes the instructions of a function.

@@ -1,6 +1,7 @@
 package ehframe
 
 import (
+	"cmp"
 	"debug/elf"
 	"path/filepath"
 	"slices"
@@ -55,7 +56,7 @@ func compareTable(t *testing.T, data []byte, addr uint64, of machine.Kind) {
 	if !table.Lazy() {
 		t.Fatal("the table is not lazy")
 	}
-	step := 1 + len(rows)/8000
+	starts, step := 0, 1+len(rows)/8000
 	for i := 0; i < len(rows); i += step {
 		for _, at := range []uint64{rows[i].PC - 1, rows[i].PC, rows[i].PC + 1} {
 			want := Row{}
@@ -71,8 +72,20 @@ func compareTable(t *testing.T, data []byte, addr uint64, of machine.Kind) {
 			if got.PC = want.PC; got != want {
 				t.Fatalf("at %#x: %+v, want %+v", at, got, want)
 			}
+			n, found := slices.BinarySearchFunc(rows, at, func(r Row, at uint64) int { return cmp.Compare(r.PC, at) })
+			if found {
+				n++
+			}
+			begins := 0 < n && n < len(rows) && rows[n-1].CFA == CFAUnknown && rows[n].Return == ReturnNone
+			if before := table.BeforeStart(at); before != begins {
+				t.Fatalf("at %#x: before the start: %v, not %v", at, before, begins)
+			}
+			if begins {
+				starts++
+			}
 		}
 	}
+	t.Logf("%d addresses are before the start", starts)
 }
 
 // TestTableDamaged checks that a table whose functions overlap is read as a whole, and that damage does no harm.
@@ -107,6 +120,7 @@ func TestTableDamaged(t *testing.T) {
 			for k := range table.frames {
 				table.At(table.frames[k].lo)
 				table.At(table.frames[k].hi - 1)
+				table.BeforeStart(table.frames[k].hi)
 			}
 		}
 	}

@@ -94,7 +94,9 @@ func (r *Rules) exactly(addr uint64) *ehframe.Row {
 
 // beforeStart reports whether an address is in a gap of the table before the code with which threads begin.
 func (r *Rules) beforeStart(addr uint64) bool {
-	r = r.all()
+	if r.lazy != nil {
+		return r.lazy.BeforeStart(addr)
+	}
 	n, found := slices.BinarySearchFunc(r.rows, addr, func(row ehframe.Row, at uint64) int { return cmp.Compare(row.PC, at) })
 	if found {
 		n++
