@@ -10,19 +10,20 @@ import (
 
 const (
 	seldom = 400      // percent of the live heap that is allocated before garbage is collected, at most
+	first  = 900      // percent of 4 MB that are allocated before it is first
 	more   = 72 << 20 // bytes that are allocated before it is, beyond those that would be by default
 )
 
 // CollectSeldom collects garbage less often than by default: a command that reads some files and ends takes a sixth of its
-// time for it otherwise. It costs at most about 70 MB, so that a large heap is collected nearly as often as by default. What
-// the user sets by GOGC or GOMEMLIMIT stays.
+// time for it otherwise, and one that takes less than 36 MB collects none. It costs at most about 70 MB, so that a large heap is
+// collected nearly as often as by default. What the user sets by GOGC or GOMEMLIMIT stays.
 var CollectSeldom = sync.OnceFunc(collectSeldom)
 
 func collectSeldom() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	before := debug.SetGCPercent(seldom)
+	before := debug.SetGCPercent(first)
 	atEachCollection(func() (again bool) {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(live)
