@@ -85,7 +85,8 @@ func TestTargets(t *testing.T) {
 		{"go1.26.8", "linux", "386", false},
 		{"go1.26.8", "windows", "amd64", true},
 		{"go1.25.1", "windows", "amd64", true},
-		{"go1.26.8", "windows", "arm64", false},
+		{"go1.26.8", "windows", "arm64", true},
+		{"go1.26.8", "windows", "386", false},
 	} {
 		target := goruntime.Target{Version: c.version, GOOS: c.os, GOARCH: c.arch}
 		if err := target.Check(); (err == nil) != c.ok {

@@ -39,7 +39,7 @@ func (t *tool) link() error {
 	}
 	mode, _ := t.flag("-buildmode")
 	report := Report{Program: os.Getenv("TOOLEXEC_IMPORTPATH")}
-	if mode == "plugin" || mode == "shared" || mode == "c-archive" || mode == "c-shared" && (t.cfg.Mode.Timed() || os.Getenv("GOOS") == "windows") {
+	if mode == "plugin" || mode == "shared" || mode == "c-archive" || mode == "c-shared" && t.cfg.Mode.Timed() {
 		report.Plain = "the build mode is " + mode
 		if err := t.run(t.args); err != nil {
 			return err

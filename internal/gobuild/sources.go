@@ -5,6 +5,6 @@ package gobuild
 // Hashes of the sources that decide what the compiler and the linker write. The sources themselves would make the
 // program 150 kB larger.
 const (
-	compileSources = "833c35a5f40a78e3608167333c54fbe6ebaeff33815c4441cc1c8949ea72e448"
-	linkSources    = "92eeabe9360e53d4a7c3254f31d7e2f7294d5f07288430c0d4ab2e7ad29fe44c"
+	compileSources = "3f514c329222d0754376be34061df9bd1f05e84b320286e64e87318dfa1f9943"
+	linkSources    = "ae1b9ce8acf9c10e46eba96346954b6cd9292730df92034863872a98833c91f4"
 )

@@ -118,6 +118,7 @@ func TestWindows(t *testing.T) {
 	t.Run("commands", w.commands)
 	t.Run("go", w.goModes)
 	t.Run("go timed", w.goTimed)
+	t.Run("go library", w.goLibrary)
 	t.Run("statements", w.goStatements)
 }
 

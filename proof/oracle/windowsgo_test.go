@@ -117,3 +117,40 @@ func (w *windows) goStatements(t *testing.T) {
 	}
 	t.Logf("%d units of statements, none differ", len(want))
 }
+
+// goLibrary loads a library in Go into a program in C, which then ends by exit: nothing tells the library but the C library.
+func (w *windows) goLibrary(t *testing.T) {
+	w.goPrograms(t)
+	dir := t.TempDir()
+	from := filepath.Join("testdata", "windows", "golib")
+	output(t, command(t, "cp", filepath.Join(from, "lib.go.txt"), filepath.Join(dir, "lib.go")))
+	program := filepath.Join(dir, "app.exe")
+	output(t, command(t, mingw+"gcc", "-O2", "-o", program, filepath.Join(from, "main.c")))
+	for _, mode := range []string{"count --atomic", "cover", "order", "block", "trace"} {
+		library, raws, merged := filepath.Join(dir, "lib.dll"), filepath.Join(dir, "raws-"+mode), filepath.Join(dir, "run.mip")
+		build := command(t, cairn, slices.Concat([]string{"go", "--mode"}, strings.Fields(mode), []string{"build", "-buildmode=c-shared", "-o", library, "lib.go"})...)
+		build.Dir, build.Env = dir, append(build.Env, "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=1", "CC="+mingw+"gcc")
+		said, err := build.CombinedOutput()
+		if mode == "trace" {
+			if err == nil || !strings.Contains(string(said), "not instrumented: the build mode is c-shared") {
+				t.Errorf("mode %s: %v: %s", mode, err, said)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("mode %s: %v\n%s", mode, err, said)
+		}
+		if answer, code := w.run(t, raws, program); answer != "-5\n" || code != 0 {
+			t.Errorf("mode %s: the program answers %q, %d", mode, answer, code)
+		}
+		os.Remove(merged)
+		output(t, command(t, cairn, "merge", "-o", merged, library, raws))
+		functions := windowsFunctions(t, merged)
+		for name, calls := range map[string]uint64{"main.Once": 1, "main.Often": 1, "main.middle": 11, "main.Never": 0} {
+			f, ok := functions[name]
+			if !ok || f.Runs != min(calls, 1) || strings.HasPrefix(mode, "count") && f.Calls != calls {
+				t.Errorf("mode %s: %s: %+v, want %d calls", mode, name, f, calls)
+			}
+		}
+	}
+}

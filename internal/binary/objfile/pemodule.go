@@ -29,6 +29,7 @@ const (
 	peSignature   = "PE\x00\x00"
 	peWide        = 0x20b // magic of the optional header with addresses of 64 bits
 	peAMD64       = 0x8664
+	peARM64       = 0xaa64     // of Go programs; others get no probes there
 	peCode        = 0x20000000 // flags of sections
 	peWrite       = 0x80000000
 	peZeros       = 0x80
@@ -137,8 +138,12 @@ func (f *peFile) readHeaders() ([]byte, error) {
 	machine, count := h.u16(), uint64(h.u16())
 	stamp := h.u32()
 	symbolsAt, symbolCount, optional := uint64(h.u32()), uint64(h.u32()), uint64(h.u16())
-	if machine != peAMD64 {
-		return nil, fmt.Errorf("a program for Windows on machine %#x, of which cairn reads x86-64 (%#x) only", machine, peAMD64)
+	switch machine {
+	case peAMD64:
+	case peARM64:
+		f.m.Machine = elf.EM_AARCH64
+	default:
+		return nil, fmt.Errorf("a program for Windows on machine %#x, of which cairn reads x86-64 (%#x) and AArch64 (%#x)", machine, peAMD64, peARM64)
 	}
 	if optional > maxPEHeader {
 		return nil, fmt.Errorf("an optional header of %d bytes, at most %d are allowed", optional, maxPEHeader)

@@ -146,7 +146,7 @@ func TestPEErrors(t *testing.T) {
 		{func(b []byte) []byte { return b[:30] }, "the header at offset 0 lie outside the file"},
 		{func(b []byte) []byte { b[0x80] = 'N'; return b }, "a program for DOS"},
 		{func(b []byte) []byte { b[0x3e] = 0xff; return b }, "the PE header at offset"},
-		{func(b []byte) []byte { b[0x84], b[0x85] = 0x64, 0xaa; return b }, "a program for Windows on machine 0xaa64, of which cairn reads x86-64"},
+		{func(b []byte) []byte { b[0x84], b[0x85] = 0xc4, 0x01; return b }, "a program for Windows on machine 0x1c4, of which cairn reads x86-64"},
 		{func(b []byte) []byte { b[0x87] = 0xff; return b }, "section headers at offset"},
 		{func(b []byte) []byte { b[0x93] = 0xff; return b }, "symbols, at most"},
 		{func(b []byte) []byte { b[0x8e] = 0xff; return b }, "symbols at offset"},

@@ -78,8 +78,8 @@ instrumented, because Go's own counters are at the same places.
 To instrument builds that other tools start, put this into GOFLAGS, with the path of cairn:
   '-toolexec=/usr/bin/cairn go-toolexec --mode=cover --only=example.com/app/...'
 
-Go 1.25 and 1.26 are supported, for Linux and macOS on amd64 and arm64, and for Windows on
-amd64. Plugins and C archives are built without probes.`
+Go 1.25 and 1.26 are supported, for Linux, macOS and Windows on amd64 and arm64. Plugins and
+C archives are built without probes.`
 
 // Go returns the command cairn go.
 func Go(s *verb.Streams) *cobra.Command {

@@ -1,4 +1,4 @@
-// Package peimage reads symbols and sections of a program for Windows on x86-64 that is in memory, and adds sections to it.
+// Package peimage reads symbols and sections of a program for Windows that is in memory, and adds sections to it.
 // It is for files that the Go linker just wrote; use internal/binary/objfile for files of unknown origin.
 package peimage
 
@@ -16,7 +16,8 @@ import (
 const (
 	magic       = "PE\x00\x00"
 	magicAt     = 60 // of its offset, in the header for DOS
-	machine     = 0x8664
+	amd64       = 0x8664
+	arm64       = 0xaa64
 	wide        = 0x20b
 	coffSize    = 20
 	sectionSize = 40
@@ -39,8 +40,8 @@ const (
 
 var le = binary.LittleEndian
 
-// ErrFormat is returned for files that are not programs for Windows on x86-64.
-var ErrFormat = errors.New("not a program for Windows on x86-64")
+// ErrFormat is returned for files that are not programs for Windows on x86-64 or AArch64.
+var ErrFormat = errors.New("not a program for Windows on x86-64 or AArch64")
 
 // section is a section header; it is a part of the file.
 type section struct{ data []byte }
@@ -77,7 +78,7 @@ func Parse(data []byte) (*File, error) {
 	}
 	f := &File{data: data, coff: int(at) + len(magic)}
 	head := f.optional()
-	if le.Uint16(data[f.coff:]) != machine || le.Uint16(data[f.coff+16:]) < optionals || le.Uint16(head) != wide {
+	if machine := le.Uint16(data[f.coff:]); machine != amd64 && machine != arm64 || le.Uint16(data[f.coff+16:]) < optionals || le.Uint16(head) != wide {
 		return nil, ErrFormat
 	}
 	f.base = le.Uint64(head[imageBase:])
@@ -108,8 +109,8 @@ func cstring(b []byte) string {
 	return string(name)
 }
 
-// AMD64 reports whether the program is for x86-64: all are.
-func (f *File) AMD64() bool { return true }
+// AMD64 reports whether the program is for x86-64.
+func (f *File) AMD64() bool { return le.Uint16(f.data[f.coff:]) == amd64 }
 
 // Identities are those of CodeView: a GUID and a number.
 const (

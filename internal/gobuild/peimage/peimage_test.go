@@ -21,7 +21,7 @@ func program() []byte {
 	data[magicAt] = 0x80
 	coff := data[0x80+len(magic):]
 	copy(data[0x80:], magic)
-	le.PutUint16(coff, machine)
+	le.PutUint16(coff, amd64)
 	le.PutUint16(coff[2:], 2)
 	le.PutUint16(coff[16:], optionals)
 	head := coff[coffSize:]

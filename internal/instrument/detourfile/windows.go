@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/ehframe"
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/binary/x86"
 	"github.com/cairnprof/cairn/internal/instrument/detour"
@@ -38,6 +39,9 @@ func ReadImage(f *objfile.File) (*detour.Module, error) {
 		return nil, err
 	}
 	w := f.Windows()
+	if f.Machine() != machine.X86_64 {
+		w = nil
+	}
 	if err := suitableImage(w, sections); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Path(), err)
 	}

@@ -52,9 +52,9 @@ func (t Target) Check() error {
 	if !ok || !slices.Contains(minors, m) {
 		return fmt.Errorf("%s: this cairn instruments programs of Go 1.25 and 1.26; choose one by GOTOOLCHAIN, such as GOTOOLCHAIN=go1.26.8", t.Version)
 	}
-	known := t.GOARCH == "amd64" || t.GOARCH == "arm64" && t.GOOS != "windows"
+	known := t.GOARCH == "amd64" || t.GOARCH == "arm64"
 	if !known || !slices.Contains([]string{"linux", "darwin", "windows"}, t.GOOS) {
-		return fmt.Errorf("%s/%s: Go programs are instrumented for linux and darwin, on amd64 and arm64, and for windows on amd64", t.GOOS, t.GOARCH)
+		return fmt.Errorf("%s/%s: Go programs are instrumented for linux, darwin and windows, on amd64 and arm64", t.GOOS, t.GOARCH)
 	}
 	return nil
 }

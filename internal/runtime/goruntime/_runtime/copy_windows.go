@@ -60,6 +60,7 @@ func cairnCopy() {
 func cairnThread() {
 	if cairnTo != 0 {
 		systemstack(func() { newm(cairnCopyEach, nil, -1) })
+		cairnLibrary()
 	}
 }
 
@@ -76,6 +77,39 @@ func cairnCopyEach() {
 			atomic.Store(&cairnCopying, 0)
 		}
 	}
+}
+
+//go:cgo_import_dynamic runtime._cairnGetModuleHandleW GetModuleHandleW%1 "kernel32.dll"
+
+// The loader puts the function here.
+var _cairnGetModuleHandleW stdFunction
+
+// cairnLibraries are the C libraries of Windows, and their functions that take one to call when the process ends.
+var cairnLibraries = [...]struct{ file, atexit string }{{"msvcrt.dll\x00", "_onexit\x00"}, {"ucrtbase.dll\x00", "_crt_atexit\x00"}}
+
+// cairnLibrary has a program that is not in Go copy the records of this library when it ends by exit, of whichever C library it is.
+func cairnLibrary() {
+	if !islibrary || cairnTo == 0 {
+		return
+	}
+	var fn any = cairnEnded
+	callback := compileCallback(*efaceOf(&fn), true)
+	for i := range cairnLibraries {
+		l := &cairnLibraries[i]
+		module, _ := cairnInvoke(_cairnGetModuleHandleW, cairnWide(&cairnPath, unsafe.StringData(l.file)))
+		if module == 0 {
+			continue
+		}
+		if atexit, _ := cairnInvoke(_GetProcAddress, module, uintptr(unsafe.Pointer(unsafe.StringData(l.atexit)))); atexit != 0 {
+			cairnInvoke(stdFunction(unsafe.Pointer(atexit)), callback)
+		}
+	}
+}
+
+// cairnEnded is what they call.
+func cairnEnded() uintptr {
+	cairnExit()
+	return 0
 }
 
 // cairnExit copies the records when the process ends. No other thread copies afterwards what is older. A copy does not end if
