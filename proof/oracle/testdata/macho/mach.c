@@ -54,6 +54,8 @@ static int my_nanosleep(const struct timespec *t, struct timespec *rest) {
   return 0;
 }
 
+static int my_usleep(unsigned us) { return my_nanosleep(&(struct timespec){us / 1000000, us % 1000000 * 1000L}, 0); }
+
 static void futex_wait(int darwin, int *at, int value) { waits(darwin, SYS_futex, (long)at, FUTEX_WAIT_PRIVATE, value, 0); }
 
 /* A plain mutex has its state in its first word, as the C library's own functions do: 2 if threads wait. */
@@ -230,5 +232,5 @@ const struct function mach_functions[] = {
   {"_mach_task_self_", &task}, {"_mach_thread_self", my_self}, {"_mach_port_deallocate", my_deallocate},
   {"_thread_suspend", my_suspend}, {"_thread_resume", my_resume}, {"_thread_get_state", my_state}, {"_thread_info", my_info},
   {"_vm_read_overwrite", my_read}, {"_clock_gettime_nsec_np", my_cpu}, {"_pthread_introspection_hook_install", my_hook},
-  {"_nanosleep", my_nanosleep}, {0, 0},
+  {"_nanosleep", my_nanosleep}, {"_usleep", my_usleep}, {0, 0},
 };
