@@ -178,6 +178,9 @@ func (t *timer) armChain(b *body) bool {
 func (t *timer) armIP(at int) bool {
 	line := arm.Code(t.Unit.Src[at:t.lineEnd(at)])
 	s := t.Unit.ParseLine(bytes.TrimSpace(line))
+	if len(s.Word) == 0 { // a label or a comment
+		return false
+	}
 	flow, target := t.Unit.Machine.Classify(s.Word, s.Rest)
 	leaves := flow == asm.FlowJump || flow == asm.FlowBranch || flow == asm.FlowCall
 	return arm.Registers(line)&arm.IP != 0 || leaves && !asm.IsLocal(target) && bytes.IndexByte(target, '.') > 0
