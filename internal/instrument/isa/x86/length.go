@@ -130,7 +130,7 @@ func addressed(ops []byte) int {
 		}
 		return 1 + addressed(ops)
 	}
-	at := bytes.IndexByte(ops, '(')
+	at := bytes.LastIndexByte(ops, '(') // names in quotes may have others
 	if at < 0 {
 		return 0
 	}
@@ -142,7 +142,7 @@ func addressed(ops []byte) int {
 	}
 	n, err := strconv.ParseInt(string(ops[begin:at]), 0, 64)
 	switch {
-	case at == begin && !bytes.HasPrefix(in, []byte("%rbp")) && !bytes.HasPrefix(in, []byte("%r13")) && in[0] != ',':
+	case at == begin && !bytes.HasPrefix(in, []byte("%rbp")) && !bytes.HasPrefix(in, []byte("%r13")) && !bytes.HasPrefix(in, []byte(",")):
 	case at > begin && err != nil || n < -128 || n > 127 || len(in) > 0 && in[0] == ',':
 		size += 4
 	default:

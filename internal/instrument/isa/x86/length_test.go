@@ -17,7 +17,7 @@ func TestLength(t *testing.T) {
 		"movq\t128(%rsp), %rax": 8, "leaq\t0(,%rax,4), %rdx": 8, "movq\t%fs:40, %rax": 9, "imull\t%esi, %eax": 3, "sete\t%al": 3, "cmovne\t%rax, %rdx": 4,
 		"shrq\t$3, %rax": 4, "movdqu\t(%rsi), %xmm0": 4, "movups\t%xmm0, 16(%rdi)": 4, "pxor\t%xmm9, %xmm9": 5, "vmovdqu\t(%rsi), %ymm0": 4,
 		"vpaddd\t%zmm1, %zmm0, %zmm0": 6, "shrxq\t%rdx, %rbp, %rbp": 5, "tzcntl\t%eax, %eax": 4, "rep movsb": 2, "lock xaddl\t%eax, (%rdx)": 4,
-		"movw\t%ax, 2(%rdi)": 4, "bswapq\t%rax": 3, "prefetcht0\t(%rax)": 3,
+		"movw\t%ax, 2(%rdi)": 4, "leaq\t\"a ()\"(%rip), %rax": 7, "bswapq\t%rax": 3, "prefetcht0\t(%rax)": 3,
 	} {
 		word, rest, _ := bytes.Cut([]byte(insn), []byte("\t"))
 		if first, more, found := bytes.Cut(word, []byte(" ")); found {
