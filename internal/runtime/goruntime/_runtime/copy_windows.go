@@ -113,7 +113,8 @@ func cairnEnded() uintptr {
 }
 
 // cairnExit copies the records when the process ends. No other thread copies afterwards what is older. A copy does not end if
-// the file has failed, as that of a drive that is gone: the thread that copies is then the one that ends the process.
+// the file has failed, as that of a drive that is gone: the thread that copies is then the one that ends the process. A second
+// call, as by the other C library or by exit, does nothing.
 //
 //go:nosplit
 func cairnExit() {
@@ -128,4 +129,5 @@ func cairnExit() {
 		osyield()
 	}
 	cairnCopy()
+	cairnTo = 0
 }
