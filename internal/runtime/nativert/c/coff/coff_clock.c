@@ -22,7 +22,7 @@ static void finer(void) {
 }
 
 static void look(struct process *p);
-static u64 seen_now(struct process *p, int wide);
+static u64 seen_now(struct process *p);
 static void write_mode(struct process *p, int final);
 
 /* run_clock sets the clock until the process ends, or all threads of the program have. */
@@ -58,14 +58,14 @@ static int commit(struct process *p, u64 at) {
 /* go_without makes an instruction that needs memory of the window, of which there is none left, do nothing, and reports whether it could. What
  * it loads is what it would have if its call had begun now. */
 static int go_without(struct process *p, struct context *c, u64 at) {
-  enum { STORE = 0x89, LOAD = 0x8b, SET = 0xc7, REX = 0x40, WIDE = 8, SIB = 4, BASE = 5 };
+  enum { STORE = 0x89, LOAD = 0x8b, SET = 0xc7, REX = 0x40, SIB = 4, BASE = 5 };
   const u8 *i = (const u8 *)c->rip;
   if (!p->base || at - (u64)p->base >= WINDOW) return 0;
   u32 rex = (*i & 0xf0) == REX ? *i++ : 0, code = *i++, m = *i++, form = m >> 6, n = (m & 7) == SIB;
   if (form == 3 || (code != STORE && code != LOAD && code != SET)) return 0;
   if (form == 1) n += 1;
   if (form == 2 || (!form && ((m & 7) == BASE || (n && (*i & 7) == BASE)))) n += 4;
-  if (code == LOAD) (&c->rax)[(m >> 3 & 7) | (rex & 4) << 1] = seen_now(p, rex & WIDE);
+  if (code == LOAD) (&c->rax)[(m >> 3 & 7) | (rex & 4) << 1] = seen_now(p);
   c->rip = (u64)i + n + (code == SET ? 4 : 0);
   if (!p->off && !__atomic_exchange_n(&p->short_of, 1, __ATOMIC_RELAXED)) say(u"cairn: no " WHAT u" of some threads are logged: no memory\n");
   return 1;

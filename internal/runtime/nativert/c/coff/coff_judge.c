@@ -49,7 +49,7 @@ static int start_mode(struct process *p) { return start_watch(p); }
 static void begin_thread(void) { watch_thread(state); }
 static void end_mode(struct process *p) { open_all(p), tell_last(p); }
 static int first_call(struct context *c, u64 at) { return 0; }
-static u64 seen_now(struct process *p, int wide) { return load(word(p, CLOCK)); }
+static u64 seen_now(struct process *p) { return load(word(p, CLOCK)); }
 
 /* keep_ring keeps the ring of a thread that has ended for another one; without the lock it is lost. */
 static void keep_ring(struct process *p, struct ring *r) {

@@ -87,7 +87,7 @@ static u64 next(struct process *p, u8 *old) {
   return (u64)c + LOG_CHUNK_HEADER_SIZE + LOG_EVENT_SIZE;
 }
 
-static u64 seen_now(struct process *p, int wide) { return 0; }
+static u64 seen_now(struct process *p) { return 0; }
 
 static i32 note_exception(struct process *p, struct pointers *x) { return 0; }
 

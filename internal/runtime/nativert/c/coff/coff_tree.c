@@ -41,7 +41,7 @@ static void begin_thread(void) {
   if (!own_local()->node) own_local()->node = none;
 }
 
-static u64 seen_now(struct process *p, int wide) { return (u64)own_node(); }
+static u64 seen_now(struct process *p) { return (u64)own_node(); }
 
 /* first_call makes what inserted code needs in a thread, which fails at the second of these:
  *
