@@ -180,7 +180,7 @@ func (t *timer) machOAArch64Exit(keep regSet, code, slow string) string {
 }
 
 // The flight recorder (flight.go) does nothing without a window, and its place is known before there is one. What a thread has is in the
-// slots of three keys. At an exit there may be no place yet, or none.
+// slots of two keys. At an exit there may be no place yet, or none.
 
 // machOFlightEnd records that all calls at the stack pointer or below have ended; if two registers are pushed on AArch64, at that before.
 // It changes r11, and the flags, or x16 and x17.

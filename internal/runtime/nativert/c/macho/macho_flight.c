@@ -1,10 +1,10 @@
-/* The flight recorder of mode spike, as c/timed/flight.h has it. A thread has its words in the slots of three keys of pthread beside each
+/* The flight recorder of mode spike, as c/timed/flight.h has it. A thread has its words in the slots of two keys of pthread beside each
  * other, in its block. All are 0 until it calls something: the clock is not, so that the first entry comes here. */
 
 #include "flight.h"
 
 #define PAYLOAD ((u64)LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE)
-enum { SEGMENT = 16, FLIGHT_NONE = 0, FLIGHT_WORDS = 3 };
+enum { SEGMENT = 16, FLIGHT_NONE = 0 };
 
 /* Position, clock and left are as in c/timed/timed.h. */
 struct flight_at {
@@ -107,7 +107,7 @@ static u64 of_flight_left(u64 r, u8 *vectors, u64 sp) {
 ROUTINE(flight_slow)
 ROUTINE(flight_left)
 
-/* take_keys makes three keys beside each other, and returns the first, 0 if there are none, or their slots are not where code looks for
+/* take_keys makes two keys beside each other, and returns the first, 0 if there are none, or their slots are not where code looks for
  * them. */
 static u64 take_keys(void) {
   enum { TRIES = 16 };
@@ -118,10 +118,10 @@ static u64 take_keys(void) {
     int there = pthread_setspecific(k, key) == 0 && own_slot(8 * k) == (u64)key;
     pthread_setspecific(k, 0);
     if (!there) break;
-    if (n >= FLIGHT_WORDS && key[n - 3] + 2 == k && key[n - 2] + 1 == k) first = k - 2;
+    if (n >= 2 && key[n - 2] + 1 == k) first = k - 1;
   }
   for (u32 i = 0; i < n; i++)
-    if (!first || key[i] < first || key[i] > first + 2) pthread_key_delete(key[i]);
+    if (!first || key[i] < first || key[i] > first + 1) pthread_key_delete(key[i]);
   return first;
 }
 
@@ -130,7 +130,7 @@ static int make_recorder(struct process *p, const char *image) {
   struct flight *f = (struct flight *)anonymous(sizeof *f);
   u64 key = 0;
   if (f) f->sink = map_memory(CHUNK, PROT_RW);
-  if (!f || !f->sink || !pthread_key_delete || !(key = take_keys())) return print_error("no memory, or no three keys of pthread beside each other are left for --flight", ""), 0;
+  if (!f || !f->sink || !pthread_key_delete || !(key = take_keys())) return print_error("no memory, or no two keys of pthread beside each other are left for --flight", ""), 0;
   p->flight.local = 8 * key;
   p->flight.left = call_left, p->flight.keep_window = keep_window;
   store(&p->flight.recorder, f);
