@@ -226,11 +226,12 @@ static void write_thread(struct process *p, struct thread *t, u64 time) {
   u64 record[(LOG_THREAD_SIZE + MAX_NAME) / 8];
   for (u32 i = 0; i < sizeof record / 8; i++) ((volatile u64 *)record)[i] = 0;
   t->named = 1;
-  char name[64];
-  name[0] = 0;
-  if (pthread_getname_np && !t->name_length) pthread_getname_np(pthread_self(), name, sizeof name);
-  record[1] = time, record[2] = t->name_length ? t->name_length : length(name);
-  copy(record + 3, t->name_length ? t->name : name, record[2]);
+  if (pthread_getname_np && !t->name_length) {
+    pthread_getname_np(pthread_self(), t->name, sizeof t->name);
+    t->name_length = (u32)length(t->name);
+  }
+  record[1] = time, record[2] = t->name_length;
+  copy(record + 3, t->name, record[2]);
   put_record(p, LOG_TYPE_THREAD, t->tid, record, LOG_THREAD_SIZE + (((u32)record[2] + 7) & ~7u), time);
 }
 
