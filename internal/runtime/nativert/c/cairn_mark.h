@@ -18,7 +18,7 @@ struct cairn_spike {
   cairn_u64 number;               /* from 1; cairn spikes --json has it, too */
   cairn_u64 least, most;          /* bounds of its duration */
   cairn_u64 threshold;            /* threshold that applied */
-  cairn_u64 end;                  /* CLOCK_MONOTONIC, on Windows the performance counter, in ns */
+  cairn_u64 end;                  /* CLOCK_MONOTONIC, on Windows the performance counter, on macOS CLOCK_UPTIME_RAW, in ns */
   cairn_u64 frame;                /* 0: none was counted */
   int tid, depth;                 /* depth: of stack */
   const void *stack[CAIRN_STACK]; /* return addresses: in the call that was slow first, then in its callers */

@@ -8,9 +8,9 @@
  *   macho_tree.h      mode stacks: what the trees of calls, which are those of other systems, get from this one
  *   macho_tree.c      where inserted code comes to
  *   macho_spike.c     mode spike: threads, stacks by frame pointers, what inserted code calls
- *   macho_mark.c    what marks of programs (marks.h) get from this system
- *   macho_flight.c  the flight recorder, if it is compiled with CAIRN_FLIGHT
- *   macho_watch.c   what the clock's thread sees of the others: processor time, waits, calls that have not ended
+ *   macho_mark.c      what marks of programs (marks.h) get from this system
+ *   macho_flight.c    the flight recorder, if it is compiled with CAIRN_FLIGHT
+ *   macho_watch.c     what the clock's thread sees of the others: processor time, waits, calls that have not ended
  *   macho_starts.h    where the functions of an image begin
  *
  * It is the counterpart of c/timed, and smaller. Each chunk of the log's file is mapped while it is written, so that

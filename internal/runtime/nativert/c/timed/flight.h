@@ -4,7 +4,7 @@
  *             clock has advanced or a chunk is full
  *   flight.c  chunks of the file, fork
  *   flight_ring.c  rings of chunks, windows
- *   coff_flight.c  all but that for Windows
+ *   coff_flight.c, macho_flight.c  all but that for Windows and macOS
  *
  * Each thread has a position in a chunk of the log's file, which is mapped.
  * Inserted code moves it by 8 bytes and stores an event there: the low half of
@@ -33,7 +33,7 @@ struct ring {
   u32 tid, top; /* top: stack pointer at the thread's first event */
   u64 since;    /* ns: time of that event */
   u32 stacks;   /* Windows: that the chunk has */
-  struct ring *next; /* Windows: of those that no thread has */
+  struct ring *next; /* Windows, macOS: of those that no thread has */
 };
 
 /* The window of a spike. */

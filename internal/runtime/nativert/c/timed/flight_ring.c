@@ -1,6 +1,6 @@
 /* Rings of events, and the windows that are cut out of them. A ring belongs to one thread, which
  * nothing interrupts while it changes the ring: signals are blocked. Threads share the windows, and
- * the chunks of discarded windows, under a lock. flight.c and, for Windows, coff_flight.c include
+ * the chunks of discarded windows, under a lock. flight.c, coff_flight.c and macho_flight.c include
  * this file. Before, they define:
  *
  *   own_flight()                 what the thread has: its position, its clock, its last exit

@@ -2,7 +2,7 @@
  *
  *   timed_exit_MACHINE.S  __cairn_slow, which an exit calls if its call looks slow
  *   timed_slow.c    evaluates it: intervals, thresholds, episodes
- *   timed_mark.c    marks of programs: thresholds, pauses, texts; notes.h: what Windows has of them, too
+ *   timed_mark.c    marks of programs: thresholds, pauses, texts; notes.h: what Windows and macOS have of them, too
  *   timed_scope.c   scopes that programs mark
  *   timed_stack.c   the stack of an episode
  *   timed_region.c  which stack a call is on
@@ -398,7 +398,7 @@ HIDDEN int __cairn_is_stamped(struct process *p, u64 start);
 HIDDEN struct module *__cairn_module_of(struct process *p, u64 pc);
 HIDDEN void __cairn_trailer(struct process *p, int final);
 
-/* What of the state is elsewhere on Windows, for rule.h and notes.h. */
+/* What of the state is elsewhere on Windows and macOS, for rule.h and notes.h. */
 #define common_threshold(p) load(&(p)->set.threshold)
 #define is_quiet(p) (p)->set.quiet
 
