@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"internal/goarch"
 	"internal/runtime/atomic"
 	"unsafe"
 )
@@ -80,41 +81,69 @@ func cairnCopyEach() {
 }
 
 //go:cgo_import_dynamic runtime._cairnGetModuleHandleW GetModuleHandleW%1 "kernel32.dll"
+//go:cgo_import_dynamic runtime._cairnVirtualProtect VirtualProtect%4 "kernel32.dll"
 
-// The loader puts the function here.
-var _cairnGetModuleHandleW stdFunction
+// The loader puts the functions here.
+var _cairnGetModuleHandleW, _cairnVirtualProtect stdFunction
+
+var cairnProtection uint32 // that of the copier's memory before
 
 // cairnLibraries are the C libraries of Windows, and their functions that take one to call when the process ends.
 var cairnLibraries = [...]struct{ file, atexit string }{{"msvcrt.dll\x00", "_onexit\x00"}, {"ucrtbase.dll\x00", "_crt_atexit\x00"}}
 
 // cairnLibrary has a program that is not in Go copy the records of this library when it ends by exit, of whichever C library it is.
+// Go is not entered then: other threads may be gone with locks that it takes, and the one that ends may be Go's.
 func cairnLibrary() {
-	if !islibrary || cairnTo == 0 {
+	if !islibrary || cairnTo == 0 || goarch.IsAmd64 == 0 {
 		return
 	}
-	var fn any = cairnEnded
-	callback := compileCallback(*efaceOf(&fn), true)
+	copier := cairnCopier()
 	for i := range cairnLibraries {
 		l := &cairnLibraries[i]
 		module, _ := cairnInvoke(_cairnGetModuleHandleW, cairnWide(&cairnPath, unsafe.StringData(l.file)))
-		if module == 0 {
+		if module == 0 || copier == 0 {
 			continue
 		}
 		if atexit, _ := cairnInvoke(_GetProcAddress, module, uintptr(unsafe.Pointer(unsafe.StringData(l.atexit)))); atexit != 0 {
-			cairnInvoke(stdFunction(unsafe.Pointer(atexit)), callback)
+			cairnInvoke(stdFunction(unsafe.Pointer(atexit)), copier)
 		}
 	}
 }
 
-// cairnEnded is what they call.
-func cairnEnded() uintptr {
-	cairnExit()
-	return 0
+// cairnCopier returns the address of machine code for x86-64 that copies the records and returns 0, or 0 if the system lets a process
+// have none.
+func cairnCopier() uintptr {
+	const size, executable = 64, 0x20 // PAGE_EXECUTE_READ
+	at, _ := cairnInvoke(_VirtualAlloc, 0, size, _MEM_COMMIT|_MEM_RESERVE, _PAGE_READWRITE)
+	if at == 0 {
+		return 0
+	}
+	n := uintptr(0)
+	put := func(code string) {
+		for i := range len(code) {
+			*(*byte)(unsafe.Pointer(at + n)) = code[i]
+			n++
+		}
+	}
+	set := func(code string, to uintptr) {
+		put(code)
+		*(*uintptr)(unsafe.Pointer(at + n)) = to
+		n += 8
+	}
+	put("\x56\x57")                     // push rsi; push rdi
+	set("\x48\xbe", cairnFrom)          // mov rsi, cairnFrom
+	set("\x48\xbf", cairnTo)            // mov rdi, cairnTo
+	set("\x48\xb9", cairnLength)        // mov rcx, cairnLength
+	put("\xf3\xa4\x5f\x5e\x31\xc0\xc3") // rep movsb; pop rdi; pop rsi; xor eax, eax; ret
+	if ok, _ := cairnInvoke(_cairnVirtualProtect, at, size, executable, uintptr(unsafe.Pointer(&cairnProtection))); ok == 0 {
+		return 0
+	}
+	return at
 }
 
 // cairnExit copies the records when the process ends. No other thread copies afterwards what is older. A copy does not end if
 // the file has failed, as that of a drive that is gone: the thread that copies is then the one that ends the process. A second
-// call, as by the other C library or by exit, does nothing.
+// call does nothing.
 //
 //go:nosplit
 func cairnExit() {
