@@ -143,7 +143,7 @@ func addressed(ops []byte) int {
 	n, err := strconv.ParseInt(string(ops[begin:at]), 0, 64)
 	switch {
 	case at == begin && !bytes.HasPrefix(in, []byte("%rbp")) && !bytes.HasPrefix(in, []byte("%r13")) && !bytes.HasPrefix(in, []byte(",")):
-	case at > begin && err != nil || n < -128 || n > 127 || len(in) > 0 && in[0] == ',':
+	case at > begin && err != nil || n < -128 || n > 127 || bytes.HasPrefix(in, []byte(",")):
 		size += 4
 	default:
 		size++

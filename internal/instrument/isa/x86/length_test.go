@@ -29,3 +29,15 @@ func TestLength(t *testing.T) {
 		}
 	}
 }
+
+// TestLengthOdd estimates lengths of text that no assembler accepts, and of names with parentheses.
+func TestLengthOdd(t *testing.T) {
+	t.Parallel()
+	for _, rest := range []string{"(", "()", "(),%rax", "$", "$,", "*", "%", "%r", ":", ":(", "%fs:()", ")(", "#", ";", "\"f ()\"(%rip), %rax", "9999999999999999999(%rax)"} {
+		for _, word := range []string{"movl", "leaq", "lock", "rep", "jmp", "call", "pushq", "vmovdqu", "bswapq", "q"} {
+			if n := Length([]byte(word), []byte("\t"+rest)); n < 1 || n > 15 {
+				t.Errorf("%s\t%s: %d bytes", word, rest, n)
+			}
+		}
+	}
+}
