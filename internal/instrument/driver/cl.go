@@ -94,18 +94,16 @@ func clJoined(name string) bool {
 
 // clLinkWords translates what follows /link.
 func clLinkWords(args []string) (words []string) {
-	for _, arg := range args {
-		switch name := strings.ToLower(strings.TrimLeft(arg, "-/")); {
-		case name == arg && !strings.HasPrefix(arg, "-"):
-			words = append(words, arg)
-		case strings.HasPrefix(name, "out:"):
-			words = append(words, "-o", strings.TrimLeft(arg, "-/")[len("out:"):])
-		case name == "dll":
+	var l LinkerLine
+	l.parseMSVC(args)
+	for i := range l.Words {
+		switch w := &l.Words[i]; w.Option {
+		case "out":
+			words = append(words, "-o", w.Value)
+		case "dll":
 			words = append(words, "-shared")
-		case name == "nodefaultlib":
-			words = append(words, "-nodefaultlibs")
 		default:
-			words = append(words, "-Xlinker", arg)
+			words = append(words, w.forCompiler()...)
 		}
 	}
 	return words

@@ -89,6 +89,20 @@ func TestCL(t *testing.T) {
 	}
 }
 
+// TestCLInputs reads the inputs behind /link, of which names may have capitals and begin with a slash.
+func TestCLInputs(t *testing.T) {
+	t.Parallel()
+	c := ParseCL(strings.Fields("a.obj /link Other.obj /src/B.obj /DEBUG -nodefaultlib /defaultlib:c.lib"), noFile, nil)
+	inputs, _ := c.Inputs()
+	var names []string
+	for _, in := range inputs {
+		names = append(names, in.Name)
+	}
+	if want := []string{"a.obj", "Other.obj", "/src/B.obj"}; !slices.Equal(names, want) || !slices.Contains(c.words, "-nodefaultlibs") || !slices.ContainsFunc(c.words, asksForDebug) {
+		t.Errorf("inputs %q, want %q, of %q", names, want, c.words)
+	}
+}
+
 // TestParseMSVCLinker reads where lld-link looks for inputs, and what its options are.
 func TestParseMSVCLinker(t *testing.T) {
 	t.Parallel()
@@ -200,7 +214,7 @@ func TestMSVCVariables(t *testing.T) {
 func TestOwnOrder(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"-c a.c": "", "-Wl,--symbol-ordering-file=f a.o": "--symbol-ordering-file=f", "-Xlinker --section-ordering-file a.o": "--section-ordering-file",
+		"-c a.c": "", "-Wl,--call-graph-ordering-file,f a.o": "--call-graph-ordering-file", "-Wl,/Call-Graph-Ordering-File:f a.o": "/Call-Graph-Ordering-File:f", "-Wl,--symbol-ordering-file=f a.o": "--symbol-ordering-file=f", "-Xlinker --section-ordering-file a.o": "--section-ordering-file",
 		"-Wl,-order_file,f a.o": "-order_file", "/order.c order -order": "", "-Wl,/ORDER:@f a.o": "/ORDER:@f", "-Wl,-debug,-order:@f": "-order:@f",
 	} {
 		c := Parse(Clang, strings.Fields(args), noFile)
@@ -223,7 +237,9 @@ func TestLong(t *testing.T) {
 	args := []string{"@f"}
 	c, cl := Parse(GCC, args, read), ParseCL(args, read, nil)
 	elf, apple, msvc := ParseLinker(args, read), ParseLD64(args, read), ParseMSVCLinker(args, read, nil)
-	for i, err := range []error{c.Err, cl.Err, elf.Err, apple.Err, msvc.Err} {
+	linked := ParseCL([]string{"a.obj"}, read, nil)
+	linked.AddLINK(read, func(name string) string { return map[string]string{"LINK": "@f"}[name] })
+	for i, err := range []error{c.Err, cl.Err, elf.Err, apple.Err, msvc.Err, linked.Err} {
 		if !errors.Is(err, ErrLong) {
 			t.Errorf("command %d: %v", i, err)
 		}

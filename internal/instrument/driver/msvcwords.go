@@ -94,16 +94,23 @@ func (c *Command) AddLINK(read ReadFunc, env GetFunc) {
 		return
 	}
 	l := ParseMSVCLinker(nil, read, env)
-	for i := range l.Words {
-		switch w := &l.Words[i]; {
-		case w.Input() && w.Load == "":
-			c.words = append(c.words, w.Value)
-		case w.Option == "nodefaultlib" && w.Value == "":
-			c.words = append(c.words, "-nodefaultlibs")
-		default:
-			c.words = append(c.words, "-Xlinker", w.Args[0])
-		}
+	if c.Err == nil {
+		c.Err = l.Err
 	}
+	for i := range l.Words {
+		c.words = append(c.words, l.Words[i].forCompiler()...)
+	}
+}
+
+// forCompiler returns a word of lld-link as clang has it.
+func (w *LinkerWord) forCompiler() []string {
+	switch {
+	case w.Input() && w.Load == "":
+		return []string{w.Value}
+	case w.Option == "nodefaultlib" && w.Value == "":
+		return []string{"-nodefaultlibs"}
+	}
+	return []string{"-Xlinker", w.Args[0]}
 }
 
 // splitCL splits text as Microsoft's tools do: at white space outside of quotes. Backslashes are that many, but before a quote:

@@ -3,14 +3,14 @@ package driver
 import "strings"
 
 // orderOptions are the options of linkers for an order of functions or sections.
-var orderOptions = setOf("order symbol-ordering-file section-ordering-file order_file")
+var orderOptions = setOf("order symbol-ordering-file section-ordering-file call-graph-ordering-file order_file")
 
 // orderWord reports whether a word is such an option, with or without its value.
 func orderWord(word string) bool {
 	rest := strings.TrimLeft(word, "-/")
 	name, _, valued := strings.Cut(rest, ":")
 	if rest != word && valued {
-		return strings.EqualFold(name, "order")
+		return strings.EqualFold(name, "order") || strings.EqualFold(name, "call-graph-ordering-file")
 	}
 	name, _, _ = strings.Cut(rest, "=")
 	return strings.HasPrefix(word, "-") && name != "order" && orderOptions()[name]
