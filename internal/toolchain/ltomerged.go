@@ -97,7 +97,7 @@ func (m *mergedLink) plainly(ctx context.Context, messages string, why error) er
 		return ChildError(err)
 	}
 	if m.opts.strict() && m.opts.Use == nil {
-		os.Remove(m.output) // it has no probes: a build must not use it
+		removeOutput(m.output)
 		return fmt.Errorf("ld: %s: its optimised code cannot be linked in two steps: %w", m.output, why)
 	}
 	fmt.Fprintf(m.streams.Err, "%scairn: ld: %s: its optimised code cannot be linked in two steps (%v); it is linked as it is\n", messages, m.output, why)

@@ -264,15 +264,19 @@ func (sh *shim) assembleRewritten(ctx context.Context, args []string, src, out [
 	if !sh.opts.strict() {
 		return listPlain(&sh.streams, result.Source, rejected, asOutput(args))
 	}
-	object := outputOf(args)
-	if info, err := os.Lstat(object); err == nil && info.Mode().IsRegular() { // not /dev/null
-		os.Remove(object) // it has no probes: a build must not use it
-	}
+	removeOutput(outputOf(args))
 	if _, err := messages.WriteTo(sh.streams.Err); err != nil {
 		return err
 	}
 	fmt.Fprintf(sh.streams.Err, "cairn: %s: the assembler rejected the instrumented code; exclude the function with --skip, and report a bug\n", result.Source)
 	return failure
+}
+
+// removeOutput removes what was made without probes, which a build must not use.
+func removeOutput(path string) {
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() { // not /dev/null
+		os.Remove(path)
+	}
 }
 
 // read returns the text to assemble and whether it came through a pipe.
