@@ -1,6 +1,7 @@
 package verb
 
 import (
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -9,9 +10,10 @@ import (
 )
 
 const (
-	seldom = 400      // percent of the live heap that is allocated before garbage is collected, at most
-	first  = 900      // percent of 4 MB that are allocated before it is first
-	more   = 72 << 20 // bytes that are allocated before it is, beyond those that would be by default
+	seldom = 400       // percent of the live heap that is allocated before garbage is collected, at most
+	first  = 900       // percent of 4 MB that are allocated before it is first
+	more   = 72 << 20  // bytes that are allocated before it is, beyond those that would be by default
+	early  = 144 << 20 // bytes of memory with which it is collected before percentOf is known: that goes by the first collection
 )
 
 // CollectSeldom collects garbage less often than by default: a command that reads some files and ends takes a sixth of its
@@ -24,11 +26,13 @@ func collectSeldom() {
 		return
 	}
 	before := debug.SetGCPercent(first)
+	debug.SetMemoryLimit(early)
 	atEachCollection(func() (again bool) {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(live)
 		percent := percentOf(live[0].Value.Uint64(), before)
 		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(math.MaxInt64)
 		return percent != before
 	})
 }

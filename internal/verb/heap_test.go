@@ -1,6 +1,7 @@
 package verb
 
 import (
+	"math"
 	"runtime"
 	"runtime/debug"
 	"testing"
@@ -17,15 +18,22 @@ func TestCollectSeldom(t *testing.T) {
 	}
 	before := percent()
 	defer debug.SetGCPercent(before)
+	defer debug.SetMemoryLimit(math.MaxInt64)
 	collectSeldom()
-	if now := percent(); now != first {
-		t.Errorf("%d%% at first", now)
+	if now, limit := percent(), debug.SetMemoryLimit(-1); now != first || limit != early {
+		t.Errorf("%d%% at first, of %d bytes at most", now, limit)
 	}
 	for n := 0; percent() != seldom; n++ {
 		if n == 1000 {
 			t.Fatalf("%d%% with a small heap", percent())
 		}
 		runtime.GC() // its cleanups run some time after it
+		runtime.Gosched()
+	}
+	for n := 0; debug.SetMemoryLimit(-1) != math.MaxInt64; n++ {
+		if n == 1000 {
+			t.Fatal("the limit stays")
+		}
 		runtime.Gosched()
 	}
 	large := make([]byte, 2*more)
