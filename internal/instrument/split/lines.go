@@ -8,14 +8,15 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/isa/x86"
 )
 
-// Problem: processors for x86-64 fetch code, and keep it decoded, in lines of 64 bytes. Compilers align loops to 16 bytes, so that a
+// Problem: caches of processors for x86-64 keep code in lines of 64 bytes. Compilers align loops to 16 bytes, so that a
 // loop of 40 bytes is in two lines half of the time, by chance, and each round takes both.
 //
 // Choice: a loop that ran often is padded if it is in more lines than it needs, which a directive with a limit says: pad to the
 // next line unless that is further than what is left of the loop behind its last whole line. The length of the
 // loop is estimated, as the assembler alone knows that of its instructions.
 //
-// Cost: the section of the function is aligned to a line, so that only loops are fitted that ran often in the whole program.
+// Cost: the section of the function is aligned to a line, so that only loops are fitted that ran often in the whole program. In
+// functions that keep the order of the text, loops that the compiler did not align stay as they are.
 
 const (
 	cacheLine = 64
