@@ -110,13 +110,15 @@ func madeForX64(name string) bool {
 		return false
 	}
 	defer f.Close()
-	var head [2]byte
-	_, err = f.Read(head[:])
-	return err == nil && isX64(head[:])
+	var head [8]byte
+	n, _ := io.ReadFull(f, head[:])
+	return isX64(head[:n])
 }
 
-// isX64 reports whether an object begins so.
+// isX64 reports whether an object begins so. One with more sections than 16 bits can count has another header.
 func isX64(object []byte) bool {
-	const amd64 = 0x8664
-	return len(object) > 1 && binary.LittleEndian.Uint16(object) == amd64
+	const amd64, big, version = 0x8664, 0xffff0000, 2 // members of import libraries have version 0
+	le := binary.LittleEndian
+	return len(object) > 1 && le.Uint16(object) == amd64 ||
+		len(object) >= 8 && le.Uint32(object) == big && le.Uint16(object[4:]) >= version && le.Uint16(object[6:]) == amd64
 }
