@@ -153,10 +153,7 @@ func (f *runFlags) report(ctx context.Context, s *verb.Streams, command string) 
 	for _, found := range r.Model.Findings {
 		fmt.Fprintf(s.Remarks(), "  %s\n", found.Text)
 	}
-	if err := keepMaps(s, f.dir, in.Ran()); err != nil {
-		return err
-	}
-	if err := f.finish(s, r, in.Omitted); err != nil || !f.open {
+	if err := cmp.Or(f.finish(s, r, in.Omitted), keepMaps(s, f.dir, in.Ran())); err != nil || !f.open {
 		return err
 	}
 	return f.show(ctx)
