@@ -109,12 +109,12 @@ func cairnMkdir(path *byte) { cairnInvoke(_cairnCreateDirectoryW, cairnWide(&cai
 
 func cairnUnlink(path *byte) { cairnInvoke(_cairnDeleteFileW, cairnWide(&cairnPath, path)) }
 
-// cairnIdentity returns the volume and the number of an open file.
+// cairnIdentity returns the number of an open file. Of its volume Wine tells only handles that can read.
 func cairnIdentity(fd uintptr) (id cairnFileID) {
-	const volume, high, low = 7, 11, 12 // words of BY_HANDLE_FILE_INFORMATION
+	const high, low = 11, 12 // words of BY_HANDLE_FILE_INFORMATION
 	var info [13]uint32
 	cairnInvoke(_cairnGetFileInformationByHandle, fd, uintptr(unsafe.Pointer(&info)))
-	return cairnFileID{uint64(info[volume]), uint64(info[high])<<32 | uint64(info[low])}
+	return cairnFileID{uint64(info[high])<<32 | uint64(info[low])}
 }
 
 func cairnWrite(fd uintptr, from *byte, n, off uintptr) (uintptr, uintptr) {
