@@ -3,13 +3,13 @@
 #define NI __attribute__((noinline))
 
 static volatile int sink;
-NI static int inner(int n) {
+NI int inner(int n) {
   for (int i = 0; i < 3; i++) sink += i * n;
   return sink;
 }
-NI static int outer(int n) { return inner(n) + inner(n + 1); }
+NI int outer(int n) { return inner(n) + inner(n + 1); }
 int main(void) {
-  for (int i = 0; i < 50; i++) outer(i);
+  for (int i = 0; i < 50; i++) sink += outer(i); /* whose calls are no tail calls */
   printf("ready\n");
   fflush(stdout);
   getchar();
