@@ -160,11 +160,12 @@ func (f *runFlags) report(ctx context.Context, s *verb.Streams, command string) 
 }
 
 // keepMaps writes the maps of programs into the directory of the run, so that its raw files can be read there by
-// themselves. What has no map, as a program that was stripped, has none there either, and the report has said so.
+// themselves. Of what has no map that can be read, as a program that was stripped, it says so.
 func keepMaps(s *verb.Streams, dir string, programs []string) error {
 	for _, path := range programs {
 		m, err := gather.ReadMap(s, path)
 		if err != nil {
+			verb.Note(s, "%s has no map of %s: %v", dir, path, err)
 			continue
 		}
 		to := filepath.Join(dir, fmt.Sprintf("%s.%s.mipmap", filepath.Base(path), m.BuildID))

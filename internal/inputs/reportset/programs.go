@@ -63,6 +63,9 @@ func (in *Inputs) Ran() []string {
 	var paths []string
 	ids := in.ran()
 	for _, path := range in.paths[binaries] {
+		if len(ids) == 0 {
+			break
+		}
 		if id, ok := probed(path); ok && ids[id] {
 			delete(ids, id)
 			paths = append(paths, path)
