@@ -34,10 +34,11 @@ func add(name string) int {
 	return orders[name]
 }
 
-// writeReport holds the lock while it writes.
-func writeReport() {
+// writeReport holds the lock while it writes, and closes begun when it has it.
+func writeReport(begun chan struct{}) {
 	mu.Lock()
 	defer mu.Unlock()
+	close(begun)
 	time.Sleep(80 * time.Millisecond)
 }
 
@@ -47,7 +48,12 @@ func main() {
 	flag.Parse()
 	http.HandleFunc("/add", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, add(r.FormValue("name"))) })
 	http.HandleFunc("/lookup", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, lookup(r.FormValue("name"))) })
-	http.HandleFunc("/report", func(w http.ResponseWriter, r *http.Request) { go writeReport(); fmt.Fprintln(w, "begun") })
+	http.HandleFunc("/report", func(w http.ResponseWriter, r *http.Request) {
+		begun := make(chan struct{})
+		go writeReport(begun)
+		<-begun
+		fmt.Fprintln(w, "begun")
+	})
 	l, err := net.Listen("tcp", *listen)
 	if err != nil {
 		log.Fatal(err)
