@@ -137,6 +137,9 @@ func functionsText(m *model.Model) string {
 		return report.Plural(others, "function")
 	}
 	text := report.Plural(own, "function")
+	if n := len(m.Modules); n > 1 {
+		text += fmt.Sprintf(" of %d binaries", n) // a function of two of them is counted twice
+	}
 	if inlined > 0 {
 		text += fmt.Sprintf(", %s only inlined", report.Count(inlined))
 	}
