@@ -20,8 +20,8 @@ import (
 
 // lazy is what a lazy set has instead of lists of all instructions.
 type lazy struct {
-	on       bool
-	unsorted bool // leaving and computed
+	on     bool
+	sorted [2][]Ref // leaving and computed, which are in the order in which they were read
 }
 
 // piece is the code from one symbol to the next, as offsets in its section.
@@ -102,7 +102,6 @@ func (s *Set) readPiece(b *Binary, t *text, p *piece) {
 		class := inSet(in.class)
 		x := newShape(class, in.len)
 		if class >= controlflow.Jump {
-			s.unsorted = true
 			if restored {
 				x |= departing
 			}
@@ -114,14 +113,19 @@ func (s *Set) readPiece(b *Binary, t *text, p *piece) {
 	}
 }
 
-// sort puts the lists of jumps of a lazy set in order. Earlier lists remain as they are.
-func (s *Set) sort() {
-	if s.unsorted {
-		s.leaving, s.computed = slices.Clone(s.leaving), slices.Clone(s.computed)
-		slices.Sort(s.leaving)
-		slices.Sort(s.computed)
-		s.unsorted = false
+// JumpsRead returns the jumps that LeavingJumps and IndirectJumps return, in the order in which a lazy set has read them: what
+// is read later is appended.
+func (s *Set) JumpsRead() (leaving, computed []Ref) { return s.leaving, s.computed }
+
+// ascending returns list in order: one of the two lists of jumps, with its number. Earlier results remain as they are.
+func (s *Set) ascending(number int, list []Ref) []Ref {
+	if !s.on {
+		return list
 	}
+	if sorted := &s.sorted[number]; len(*sorted) != len(list) {
+		*sorted = slices.Sorted(slices.Values(list))
+	}
+	return s.sorted[number]
 }
 
 // Read disassembles a range of code of a lazy set.

@@ -27,8 +27,8 @@ type Set struct {
 	framesOnce        sync.Once
 	framed, frameless bitset // see Frame, which makes them
 
-	leaving  []Ref // direct jumps out of their range of code, ascending
-	computed []Ref // indirect jumps, ascending
+	leaving  []Ref // direct jumps out of their range of code, ascending unless the set is lazy
+	computed []Ref // indirect jumps, likewise
 
 	lazy
 

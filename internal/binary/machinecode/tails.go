@@ -2,16 +2,10 @@ package machinecode
 
 // LeavingJumps returns the direct jumps out of their range of code, conditional ones included,
 // ascending. They include tail calls.
-func (s *Set) LeavingJumps() []Ref {
-	s.sort()
-	return s.leaving
-}
+func (s *Set) LeavingJumps() []Ref { return s.ascending(0, s.leaving) }
 
 // IndirectJumps returns the jumps to computed addresses, ascending.
-func (s *Set) IndirectJumps() []Ref {
-	s.sort()
-	return s.computed
-}
+func (s *Set) IndirectJumps() []Ref { return s.ascending(1, s.computed) }
 
 // span is a part of the address space in one range of code, without nested ranges.
 type span struct {

@@ -14,10 +14,8 @@ import (
 
 // site is an instruction on a stack.
 type site struct {
-	in function // that contains it
-	// calls is the function that it calls directly, if no chain of tail calls leads from
-	// that function back to itself; else none.
-	calls function
+	in    function // that contains it
+	calls function // that it calls directly, or none
 }
 
 func (f *Full) site(at machinecode.Ref) site {
@@ -25,9 +23,7 @@ func (f *Full) site(at machinecode.Ref) site {
 	if !ok {
 		s = site{in: f.graph.function(at), calls: none}
 		if f.graph.code.Class(at) == controlflow.Call {
-			if to := f.graph.target(at); to != none && !f.all.again[to] {
-				s.calls = to
-			}
+			s.calls = f.graph.target(at)
 		}
 		f.sites[at] = s
 	}
@@ -41,5 +37,5 @@ func (f *Full) function(at machinecode.Ref) function { return f.site(at).in }
 // stack.
 func (f *Full) certain(call, next machinecode.Ref) bool {
 	to := f.site(call).calls
-	return to != none && to == f.site(next).in
+	return to != none && !f.all.again[to] && to == f.site(next).in
 }

@@ -1,8 +1,10 @@
 package tailcall
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -16,8 +18,8 @@ import (
 func TestOnDemand(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
-	restored, calls := 0, 0
-	for range 60 {
+	restored, calls, part := map[string]int{}, 0, 0
+	for range 150 {
 		p := randomCalls(r)
 		all, err := machinecode.NewSet(p)
 		if err != nil {
@@ -58,25 +60,57 @@ func TestOnDemand(t *testing.T) {
 				if !equal || known != gotKnown || len(jumps) > 0 && rule != gotRule {
 					t.Fatalf("%d jumps (%s, %v), and when all is known %d (%s, %v)", len(got), gotRule, gotKnown, len(jumps), rule, known)
 				}
-				restored += len(jumps)
+				restored[rule] += len(jumps)
 				calls++
 			}
 		}
+		if !demand.graph.known.modules[0] {
+			part++
+		}
+		if again := NewGraph(few, nil); !reflect.DeepEqual(again.all.out, demand.graph.all.out) || !reflect.DeepEqual(again.all.in, demand.graph.all.in) ||
+			!reflect.DeepEqual(again.computed, demand.graph.computed) {
+			t.Fatal("edges that were added by and by are not those that are made at once")
+		}
 	}
-	if restored < calls/50 {
-		t.Errorf("%d jumps were restored after %d calls: the code is not what is tested", restored, calls)
+	for rule, least := range map[string]int{RuleStatic: 200, RuleVirtual: 10, RuleAddress: 5} {
+		if restored[rule] < least {
+			t.Errorf("%d jumps were restored by %s: the code is not what is tested", restored[rule], rule)
+		}
+	}
+	if part < 80 {
+		t.Errorf("of %d programs a part was read, want more: virtual calls do not need all code", part)
+	}
+}
+
+// TestConnect checks that edges are not made again when little code was read.
+func TestConnect(t *testing.T) {
+	p := randomCalls(rand.New(rand.NewPCG(1, 2)))
+	code, err := machinecode.NewLazySet(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := NewOnDemand(code, nil).graph
+	g.readModule(0)
+	g.connect()
+	edges := 0
+	for _, out := range g.all.out {
+		edges += len(out)
+	}
+	if allocs := testing.AllocsPerRun(10, g.connect); edges == 0 || allocs > 2 {
+		t.Errorf("%d edges, and %v allocations to add none", edges, allocs)
 	}
 }
 
 // randomCalls returns a program of functions that call and jump, some of them through pointers.
 func randomCalls(r *rand.Rand) *objfile.Program {
-	const base, functions = 0x401000, 24
-	size := []int{64, 1 << 15}[r.IntN(2)]
+	const base, functions = 0x401000, 12
+	size := []int{64, 64, 1 << 15}[r.IntN(3)]
+	pointers := r.IntN(2) == 0 // outside of virtual tables
 	text := slices.Repeat([]byte{0x90}, functions*size)
 	p := &objfile.Program{Path: "prog", Segments: []objfile.Segment{{Addr: base, Size: uint64(len(text)), Offset: 0x1000, Exec: true}}}
 	for f := range functions {
 		at := f * size
-		p.Symbols = append(p.Symbols, objfile.TableSymbol{Symbol: objfile.Symbol{Name: string(rune('A' + f)), Addr: base + uint64(at), Size: 64}, Func: true, Section: 1})
+		p.Symbols = append(p.Symbols, objfile.TableSymbol{Symbol: objfile.Symbol{Name: functionName(r, f), Addr: base + uint64(at), Size: 64}, Func: true, Section: 1})
 		emit := func(op byte) {
 			text[at] = op
 			binary.LittleEndian.PutUint32(text[at+1:], uint32(r.IntN(functions)*size-at-5))
@@ -86,7 +120,12 @@ func randomCalls(r *rand.Rand) *objfile.Program {
 		if r.IntN(3) == 0 {
 			at += copy(text[at:], "\xff\xd0") // call *%rax
 		}
-		if r.IntN(6) == 0 {
+		if r.IntN(2) == 0 {
+			at += copy(text[at:], "\x48\x8b\x07\xff\x50") // mov (%rdi),%rax; call *slot(%rax)
+			text[at] = byte(r.IntN(slots) * 8)
+			at++
+		}
+		if pointers && r.IntN(4) == 0 {
 			at += copy(text[at:], "\x48\x8d\x05") // lea
 			binary.LittleEndian.PutUint32(text[at:], uint32(r.IntN(functions)*size-at-4))
 			at += 4
@@ -94,16 +133,52 @@ func randomCalls(r *rand.Rand) *objfile.Program {
 		for range r.IntN(3) {
 			emit(0xe9) // jmp
 		}
-		switch r.IntN(6) {
+		switch r.IntN(8) {
+		case 6, 7:
+			at += copy(text[at:], "\x48\x8b\x07\x5d\xff\x60") // mov (%rdi),%rax; pop %rbp; jmp *slot(%rax)
+			text[at] = byte(r.IntN(slots) * 8)
 		case 0:
 			copy(text[at:], "\x5d\xff\xe0") // pop %rbp; jmp *%rax
 		case 1:
 			copy(text[at:], "\xff\xe2") // jmp *%rdx
 		}
-		if r.IntN(5) == 0 {
+		if pointers && r.IntN(4) == 0 {
 			p.Pointers = append(p.Pointers, objfile.Pointer{At: 0x500000 + uint64(f)*8, To: base + uint64(f*size)})
 		}
 	}
+	addClasses(r, p, func() uint64 { return base + uint64(r.IntN(functions)*size) })
 	p.Code = []objfile.CodeSection{{Name: ".text", Index: 1, Addr: base, Data: text}}
 	return p
+}
+
+// slots is the number of virtual functions of a class.
+const slots = 3
+
+// addClasses adds virtual tables with functions.
+func addClasses(r *rand.Rand, p *objfile.Program, fn func() uint64) {
+	for class := range r.IntN(4) {
+		name, table := "1"+string(rune('A'+class)), uint64(0x600000+class*0x100)
+		info := table + 0x80
+		for prefix, at := range map[string]uint64{"_ZTV": table, "_ZTI": info} {
+			p.Symbols = append(p.Symbols, objfile.TableSymbol{Symbol: objfile.Symbol{Name: prefix + name, Addr: at, Size: 16 + slots*8}, Section: 2})
+		}
+		p.Pointers = append(p.Pointers, objfile.Pointer{At: table + 8, To: info})
+		for slot := range uint64(slots) {
+			p.Pointers = append(p.Pointers, objfile.Pointer{At: table + 16 + slot*8, To: fn()})
+		}
+		if class > 0 && r.IntN(2) == 0 {
+			p.Pointers = append(p.Pointers, objfile.Pointer{At: info + 16, To: info - 0x100}) // derived from the class before
+		}
+	}
+	slices.SortFunc(p.Symbols, func(a, b objfile.TableSymbol) int { return cmp.Compare(a.Addr, b.Addr) })
+	slices.SortFunc(p.Pointers, func(a, b objfile.Pointer) int { return cmp.Compare(a.At, b.At) })
+}
+
+// functionName names a function, some as methods of the first classes.
+func functionName(r *rand.Rand, f int) string {
+	name := string(rune('a' + f))
+	if r.IntN(3) > 0 {
+		return name
+	}
+	return "_ZN1" + string(rune('A'+r.IntN(3))) + "1" + name + "Ev"
 }

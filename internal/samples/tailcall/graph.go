@@ -73,8 +73,12 @@ func newGraph(code *machinecode.Set, contexts []unwind.Context) *Graph {
 	return g
 }
 
-// connect finds the edges.
+// connect finds the edges, of a lazy set those of the code that was read.
 func (g *Graph) connect() {
+	if g.known != nil {
+		g.connectMore()
+		return
+	}
 	seen, all := make([][]edge, g.count), make([][]edge, g.count)
 	g.computed = make([][]ref, g.count)
 	g.read(all)
@@ -107,10 +111,16 @@ func (e *edges) merged(place func(at ref) uint64) edges {
 	return newEdges(out)
 }
 
+func (x edge) compare(y edge) int { return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(x.to, y.to)) }
+
+func noEdges(functions int) edges {
+	return edges{make([][]edge, functions), make([][]function, functions)}
+}
+
 func newEdges(out [][]edge) edges {
 	e := edges{out, make([][]function, len(out))}
 	for f := range out {
-		stablesort.Func(out[f], func(a, b edge) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.to, b.to)) })
+		stablesort.Func(out[f], edge.compare)
 		out[f] = slices.Compact(out[f])
 		for _, x := range out[f] {
 			e.in[x.to] = append(e.in[x.to], function(f))

@@ -114,21 +114,37 @@ func (e *edges) reached(from function) []function {
 
 // cyclic finds the functions from which tail calls lead back to themselves. The number of
 // rounds cannot be known.
-func (e *edges) cyclic() []bool {
+func (e *edges) cyclic() []bool { return new(cycles).find(e) }
+
+// cycles has the memory of cyclic, for the next time.
+type cycles struct {
+	out, onStack []bool
+	index, low   []int32
+}
+
+// find is cyclic. The result is valid until the next call.
+func (c *cycles) find(e *edges) []bool {
 	// Strongly connected components after Tarjan (1972), without recursion.
 	n := len(e.out)
-	out, index, low, onStack := make([]bool, n), make([]int, n), make([]int, n), make([]bool, n)
+	if len(c.out) != n {
+		*c = cycles{make([]bool, n), make([]bool, n), make([]int32, n), make([]int32, n)}
+	} else {
+		clear(c.out)
+		clear(c.index)
+	}
+	out, index, low, onStack := c.out, c.index, c.low, c.onStack
 	type call struct {
 		f    function
 		next int // edge
 	}
 	var stack []function
-	count := 0
+	var calls []call
+	count := int32(0)
 	for root := range n {
-		if index[root] != 0 {
+		if index[root] != 0 || len(e.out[root]) == 0 {
 			continue
 		}
-		for calls := []call{{f: function(root)}}; len(calls) > 0; {
+		for calls = append(calls, call{f: function(root)}); len(calls) > 0; {
 			c := &calls[len(calls)-1]
 			f := c.f
 			if c.next == 0 {

@@ -5,6 +5,7 @@ import "slices"
 // ways are the paths to a function, over known tail calls and a few unknown ones (hops).
 type ways struct {
 	world *world
+	hops  hops
 	to    function
 	// least is the minimum number of hops of the paths from each function; more than
 	// maxHops + 1 means that there is no path.
@@ -17,10 +18,16 @@ type ways struct {
 // waysTo prepares searches for paths to a function.
 func (w *world) waysTo(to function) *ways {
 	p := w.ways[to]
-	if p != nil {
-		return p
+	if p == nil {
+		p = w.newWays(to, w.all)
+		w.ways[to] = p
 	}
-	p = &ways{world: w, to: to, least: make([]uint8, w.graph.count)}
+	return p
+}
+
+// newWays prepares searches for paths to a function by some jumps.
+func (w *world) newWays(to function, by hops) *ways {
+	p := &ways{world: w, hops: by, to: to, least: make([]uint8, w.graph.count)}
 	reach := w.known.reaching(to).reach
 	for f := range p.least {
 		if !reach.has(function(f)) {
@@ -30,7 +37,6 @@ func (w *world) waysTo(to function) *ways {
 	for hops := range uint8(maxHops + 1) {
 		p.extend(hops)
 	}
-	w.ways[to] = p
 	return p
 }
 
@@ -44,7 +50,7 @@ func (p *ways) extend(hops uint8) {
 			queue = append(queue, f)
 		}
 	}
-	for to, jumpers := range w.jumpers {
+	for to, jumpers := range p.hops.by {
 		if slices.ContainsFunc(w.members(to), func(m function) bool { return p.least[m] <= hops }) {
 			for _, f := range jumpers {
 				reach(f)
@@ -101,7 +107,7 @@ func (p *ways) walk(f function, hops uint8) (out answer) {
 	if hops == 0 {
 		return out
 	}
-	for _, j := range w.jumps[f] {
+	for _, j := range p.hops.of[f] {
 		for _, m := range w.members(j.to) {
 			if !slices.Contains(w.known.edges.out[f], edge{j.at, m}) {
 				try(j.at, m, hops-1)

@@ -34,16 +34,16 @@ type world struct {
 	place func(ref) uint64
 
 	made       bool
-	followed   bool // jumps and jumpers are made
+	followed   bool // all is made
 	dispatches map[*machinecode.Range]map[ref]machinecode.Dispatch
 	sets       map[target][]function
 	classes    map[string]*class
 	free       []function // that any pointer may refer to, ascending
 	pointed    *bool      // see anywhere, nil if it is not known yet
 	virtual    map[function]bool
-	jumps      map[function][]hop
-	jumpers    map[target][]function // functions that contain a jump
-	ways       map[function]*ways    // to functions
+	all        hops               // of all code
+	hops       map[function][]hop // see hopsOf
+	ways       map[function]*ways // to functions, by all
 	verdicts   map[gap]verdict
 }
 
@@ -118,14 +118,24 @@ func (w *world) find(call ref, to function, brief bool) verdict {
 
 // late returns the verdict of a call of one of some functions by all jumps.
 func (w *world) late(callees []function, rule string, to function) verdict {
-	if k := w.graph.known; k != nil {
-		k.all = !w.graph.lacks() && slices.Contains(k.modules, false)
+	var paths *ways
+	if k := w.graph.known; k != nil && !w.followed {
+		if !w.graph.lacks() && w.several(callees, to) {
+			return verdict{rule: Ambiguous}
+		}
+		if w.graph.wantTo(to); !w.graph.lacks() {
+			paths = w.forward(callees, to)
+			k.all = paths == nil && !w.graph.lacks() && slices.Contains(k.modules, false)
+		}
 		if w.graph.lacks() {
 			return verdict{rule: Unknown} // of an answer that is discarded
 		}
 	}
-	w.follow()
-	a := w.waysTo(to).from(callees)
+	if paths == nil {
+		w.follow()
+		paths = w.waysTo(to)
+	}
+	a := paths.from(callees)
 	v := a.verdict(rule)
 	switch {
 	case v.rule != rule:
@@ -223,7 +233,7 @@ func (w *world) make() {
 	w.made = true
 	w.dispatches = map[*machinecode.Range]map[ref]machinecode.Dispatch{}
 	w.sets = map[target][]function{}
-	w.jumps, w.jumpers = map[function][]hop{}, map[target][]function{}
+	w.all, w.hops = newHops(), map[function][]hop{}
 	w.ways, w.verdicts = map[function]*ways{}, map[gap]verdict{}
 	w.readClasses()
 	w.readPointers()
@@ -244,9 +254,8 @@ func (w *world) follow() {
 			continue
 		}
 		same := func(o hop) bool { return o.to == h.to && w.place(o.at) == w.place(at) }
-		if w.place == nil || w.place(at) == 0 || !slices.ContainsFunc(w.jumps[f], same) {
-			w.jumps[f] = append(w.jumps[f], h)
-			w.jumpers[h.to] = append(w.jumpers[h.to], f)
+		if w.place == nil || w.place(at) == 0 || !slices.ContainsFunc(w.all.of[f], same) {
+			w.all.add(f, h)
 		}
 	}
 }
