@@ -39,6 +39,9 @@ func decodeOpen(c *bytecur.Cursor, tid uint32, calls SystemCalls) *Episode {
 	edition := c.U32()
 	why := c.U32()
 	o.Waits, o.Reason, o.How = why&0xff != 0, WaitReason(why&0xff-1), uint8(why>>8)
+	if o.Runs {
+		o.Waits, o.Awoke = false, o.Waits
+	}
 	text := int(why >> 16)
 	left := flags&wire.OpenLeft != 0
 	o.Name = strings.TrimRight(string(c.Bytes(wire.OpenName)), "\x00")

@@ -259,6 +259,7 @@ type Ongoing struct {
 	// Of a goroutine that waits: why, and how if that is for a channel (package wire has the numbers); of a thread too: for
 	// which kind of file or which other end of a connection.
 	Waits  bool
+	Awoke  bool // it runs, and has waited in the call but for less than the threshold: Until minus Since
 	Reason WaitReason
 	How    uint8
 	On     WaitFlags

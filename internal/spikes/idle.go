@@ -332,7 +332,7 @@ func (s *Set) openIdleness(sp *Spike, name Namer) Idleness {
 	for _, f := range slices.Backward(o.Inner) {
 		inner = append(inner, s.address(sp.Log, f.PC, o.Found))
 	}
-	if o.Runs && begins && betweenWaits(inner, name) {
+	if o.Runs && begins && (betweenWaits(inner, name) || o.Awoke && sp.waitsForWork(true)) {
 		return Idle
 	}
 	if !sp.openForWork(begins, all, inner, name) {
@@ -375,13 +375,7 @@ func betweenWaits(inner []Address, name Namer) bool {
 func (sp *Spike) openForWork(begins, all bool, inner []Address, name Namer) bool {
 	o := sp.Open
 	if o.Waits {
-		switch o.Reason {
-		case tracelog.ReasonChannel, tracelog.ReasonNetwork:
-			return true
-		case tracelog.ReasonSleep, tracelog.ReasonCond, tracelog.ReasonGroup, tracelog.ReasonOther, tracelog.ReasonSystem:
-			return begins || all
-		}
-		return false
+		return sp.waitsForWork(begins || all)
 	}
 	if forWork[o.Call] {
 		return true
@@ -397,6 +391,18 @@ func (sp *Spike) openForWork(begins, all bool, inner []Address, name Namer) bool
 	}
 	// A thread that begins with it and has run since: a round of its loop ends with a sleep.
 	return begins && sleeps[o.Call] && 2*(o.Until-min(o.Until, o.Since)) < sp.Peak.Lo
+}
+
+// waitsForWork reports whether the goroutine of an open call waits as it would for work; outermost says whether the call contains
+// all that it does.
+func (sp *Spike) waitsForWork(outermost bool) bool {
+	switch sp.Open.Reason {
+	case tracelog.ReasonChannel, tracelog.ReasonNetwork:
+		return true
+	case tracelog.ReasonSleep, tracelog.ReasonCond, tracelog.ReasonGroup, tracelog.ReasonOther, tracelog.ReasonSystem:
+		return outermost
+	}
+	return false
 }
 
 // containsAll reports whether an open call contains all the work of its thread: whether the thread begins with it, and

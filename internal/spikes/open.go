@@ -56,6 +56,8 @@ func (sp *Spike) State() string {
 	what := (*waited)(&tracelog.Wait{On: o.On, Peer: o.Peer}).what()
 	for_ := " for at least " + Duration(since(o.Until, o.Since))
 	switch {
+	case o.Runs && o.Awoke:
+		return "on a processor, in all for at most " + Duration(since(o.Until, o.Since)) + ": it " + cmp.Or(reasonWords[o.Reason], "waited")
 	case o.Runs:
 		return "on a processor (in a caller of it, if it was short and has ended)"
 	case o.Waits:

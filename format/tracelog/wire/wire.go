@@ -155,7 +155,8 @@
 //	66  u16 entries of what that call made, the outermost first    68  u32 frames found, from that call on
 //	72  u64 processor time of the thread
 //	80  u32 edition, odd while the record is being written
-//	84  u8 why a goroutine does not run, a reason as of Wait plus 1; 0: it is none
+//	84  u8 why a goroutine does not run, a reason as of Wait plus 1; 0: it is none. If it ran: for what it waited longest, if
+//	       it waited for all the time of the call but less than the threshold, which is then that of 32 to 24
 //	85  u8 how it waits for a channel      86  u16 length of the text
 //	88  16 bytes: the thread's name, zero-padded
 //	104 entries, as of episodes

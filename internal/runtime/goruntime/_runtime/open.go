@@ -263,7 +263,11 @@ func (s *cairnSlot) write(gp *g, on cairnOpenStack, threshold int64, reason uint
 	cairnPut64(r+48, cairnFrameCount)
 	var peer [cairnMaxPeer]byte
 	flags, since, why, told := uint32(cairnLogOpenRuns), now, uint32(0), 0
-	if s.since != 0 {
+	if s.since == 0 {
+		if ran, longest := cairnAwoke(gp, stamps[peak], threshold, now); ran > 0 {
+			since, why = now-ran, 1+uint32(longest)
+		}
+	} else {
 		flags, told = gp.cairn.file(reason, now-s.since, peer[:])
 		flags, since, why = flags<<cairnLogOpenKindShift, s.since, 1+uint32(reason)|cairnDetail(gp.waitreason, reason)<<8|uint32(told)<<16
 	}
@@ -301,6 +305,28 @@ func (s *cairnSlot) write(gp *g, on cairnOpenStack, threshold int64, reason uint
 	cairnPut32(r+68, uint32(n))
 	atomic.Store((*uint32)(unsafe.Pointer(r+80)), edition+1)
 	cairnCommit(cairnLogTypeOpen, cairnLogOpenSlot, r)
+}
+
+// cairnAwoke returns how long a goroutine ran at most in a call all of whose time it waited but for less than the threshold,
+// and for what it waited longest. It returns 0 if it ran longer, or if that is not known.
+func cairnAwoke(gp *g, stamp uintptr, threshold, now int64) (ran int64, reason uint8) {
+	c := (*cairnWaits)(unsafe.Pointer(gp.cairn.waits))
+	if c == nil {
+		return 0, 0
+	}
+	s := cairnCall{gp: gp, w: *(*int64)(unsafe.Pointer(stamp)), end: now}
+	s.began = cairnOpened(s.w, now)
+	s.lo, s.hi = cairnLasted(gp, s.w, s.began, now)
+	s.runs(c)
+	if s.ranHi >= threshold {
+		return 0, 0
+	}
+	for i, ns := range s.reasons {
+		if ns > s.reasons[reason] {
+			reason = uint8(i)
+		}
+	}
+	return max(s.ranHi, 1), reason
 }
 
 // cairnPutOpen puts an entry for a call, with its duration so far if it has a stamp.
