@@ -33,15 +33,12 @@ func decodeOpen(c *bytecur.Cursor, tid uint32, calls SystemCalls) *Episode {
 	e := &Episode{TID: tid, Flags: Unended, Open: o, Threshold: c.U64(), Frame: c.U64()}
 	flags := c.U32()
 	o.Runs, o.Call, o.On = flags&wire.OpenRuns != 0, calls.Name(int(c.U32())-1), WaitFlags(flags>>wire.OpenKindShift)
-	at := c.Off()
-	stack, inner := int(c.U16()), int(c.U16())
+	at, stack, inner := c.Off(), int(c.U16()), int(c.U16())
 	e.Found, o.CPU = c.U32(), c.U64()
 	edition := c.U32()
 	why := c.U32()
-	o.Waits, o.Reason, o.How = why&0xff != 0, WaitReason(why&0xff-1), uint8(why>>8)
-	if o.Runs {
-		o.Waits, o.Awoke = false, o.Waits
-	}
+	waits := why&0xff != 0
+	o.Waits, o.Awoke, o.Reason, o.How = waits && !o.Runs, waits && o.Runs, WaitReason(why&0xff-1), uint8(why>>8)
 	text := int(why >> 16)
 	left := flags&wire.OpenLeft != 0
 	o.Name = strings.TrimRight(string(c.Bytes(wire.OpenName)), "\x00")
