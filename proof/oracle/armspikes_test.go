@@ -210,8 +210,8 @@ func TestArmMarks(t *testing.T) {
 			for i := range symbols {
 				symbols[i].Value &^= 1
 			}
-			checkMarks(t, mode, func(scenario string) string {
-				return toldBy(t, symbols, armv7.command, "-L", armv7.sysroot, program, scenario)
+			checkMarks(t, mode, func(scenario ...string) string {
+				return toldBy(t, symbols, armv7.command, append([]string{"-L", armv7.sysroot, program}, scenario...)...)
 			})
 		})
 	}

@@ -29,7 +29,7 @@ func TestWindowsReload(t *testing.T) {
 // unless runs a program that a fault would let wait for ever, and reports whether it has ended with an exit code.
 func (w *windows) unless(t *testing.T, code int, logs, program string, args ...string) bool {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := w.command(t, logs, program, args...)
 	limited := exec.CommandContext(ctx, cmd.Path, cmd.Args[1:]...)
