@@ -14,7 +14,7 @@ import (
 )
 
 // TestWindowsDenied runs programs in which Windows gives the runtime no more memory, slots, threads or files from a call on, or not for
-// that call: they answer as without probes, and what is not logged is said.
+// that call, or has no 4 GiB of addresses left: they answer as without probes, and what is not logged is said.
 func TestWindowsDenied(t *testing.T) {
 	t.Parallel()
 	shorttest.Proof(t)
@@ -29,22 +29,32 @@ func TestWindowsDenied(t *testing.T) {
 	plain := build("plain.exe", mingw+"gcc")
 	want, wantCode := w.run(t, "", plain)
 	w.hold(t, plain)
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip(err)
+	}
 	for i, mode := range []string{"spike --small 0", flightMode, "stacks", "trace", "trace --depth 3"} {
-		program := build(fmt.Sprintf("app%d.exe", i), slices.Concat([]string{cairn, "cc", "--strict"}, modeFlags(mode), []string{mingw + "gcc"})...)
-		for _, deny := range denials(mode) {
-			cmd := w.command(t, t.TempDir(), program)
-			cmd.Env = append(cmd.Env, deny.setting, "CAIRN_SPIKE=threshold=10ms,rate=1000")
-			var said strings.Builder
-			cmd.Stderr = &said
-			out, err := cmd.Output()
-			if _, exited := err.(*exec.ExitError); err != nil && !exited {
-				t.Fatal(err)
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			program := build(fmt.Sprintf("app%d.exe", i), slices.Concat([]string{cairn, "cc", "--strict"}, modeFlags(mode), []string{mingw + "gcc"})...)
+			for _, deny := range denials(mode) {
+				cmd := w.command(t, t.TempDir(), program)
+				if deny.setting == narrow {
+					cmd.Path, cmd.Args = shell, []string{"sh", "-c", "ulimit -v 4000000 && exec wine " + program}
+				}
+				cmd.Env = append(cmd.Env, deny.setting, "CAIRN_SPIKE=threshold=10ms,rate=1000")
+				var said strings.Builder
+				cmd.Stderr = &said
+				out, err := cmd.Output()
+				if _, exited := err.(*exec.ExitError); err != nil && !exited {
+					t.Fatal(err)
+				}
+				answer, code, lines := strings.ReplaceAll(string(out), "\r\n", "\n"), cmd.ProcessState.ExitCode(), strings.Count(said.String(), "\n")
+				if answer != want || code != wantCode || lines > 1 || lines == 0 && deny.told {
+					t.Errorf("%s: it answers %q and %d, without probes %q and %d; it says %q", deny.setting, answer, code, want, wantCode, said.String())
+				}
 			}
-			answer, code, lines := strings.ReplaceAll(string(out), "\r\n", "\n"), cmd.ProcessState.ExitCode(), strings.Count(said.String(), "\n")
-			if answer != want || code != wantCode || lines > 1 || lines == 0 && deny.told {
-				t.Errorf("%s, %s: it answers %q and %d, without probes %q and %d; it says %q", mode, deny.setting, answer, code, want, wantCode, said.String())
-			}
-		}
+		})
 	}
 }
 
@@ -72,28 +82,29 @@ type denial struct {
 	told    bool // it says what is not logged
 }
 
-// denials returns what is tried in a mode. The first calls of VirtualAlloc are for what inserted code cannot run without: the state, the
-// window, and its first block, or in mode trace, the place for events that are discarded.
+// narrow is the setting of a program that has less than 4 GiB of addresses.
+const narrow = "NARROW=1"
+
+// denials returns what is tried in a mode. The first calls of VirtualAlloc are for what inserted code uses: the state, the window, and its
+// first block.
 func denials(mode string) []denial {
+	windowed := !strings.HasPrefix(mode, "trace")
 	out := []denial{
 		{"SLOTS=60", mode == "trace --depth 3" || mode == flightMode},
 		{"SLOTS=64", mode != "spike --small 0"},
-		{"SLOTS=2000", true},
-		{"DENY=CreateThread:1", true},
-		{"DENY=CreateFileW:1", false},
-		{"DENY=CreateFileMappingW:1", true},
-		{"DENY=MapViewOfFile:1", true},
-		{"DENY=OpenThread:1", false},
+		{"DENY=VirtualAlloc:1", true},
+		{"DENY=VirtualAlloc:1.", true},
+		{"DENY=VirtualAlloc:2", true},
+		{"DENY=VirtualAlloc:3", windowed},
+		{"DENY=VirtualAlloc:4", false},
+		{"DENY=VirtualAlloc:5.", false},
 	}
-	first := 4
-	if mode == "trace" || mode == "trace --depth 3" {
-		first = 3
+	if mode == "spike --small 0" || !testing.Short() { // what all modes have in common
+		out = append(out, denial{narrow, windowed}, denial{"SLOTS=2000", true}, denial{"DENY=CreateThread:1", true}, denial{"DENY=CreateFileW:1", false},
+			denial{"DENY=CreateFileMappingW:1", true}, denial{"DENY=MapViewOfFile:1", true}, denial{"DENY=OpenThread:1", false})
 	}
-	for n := first; n < first+14; n++ {
+	for n := 2; n < 18 && !testing.Short(); n++ {
 		out = append(out, denial{fmt.Sprintf("DENY=VirtualAlloc:%d", n), false}, denial{fmt.Sprintf("DENY=VirtualAlloc:%d.", n), false})
-	}
-	if testing.Short() {
-		return out[:12]
 	}
 	return out
 }

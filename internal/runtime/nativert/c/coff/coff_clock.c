@@ -51,7 +51,7 @@ static __attribute__((noreturn)) u32 run_clock(void *of) {
 /* commit makes memory of the window, of the trees, or of a stack's mirror, that at is in, and reports whether it is in one of these. */
 static int commit(struct process *p, u64 at) {
   u64 from = at & -(u64)GRAIN;
-  int inside = (p->base && at - (u64)p->base < WINDOW) || at - (u64)p->stacks.trees < p->stacks.size || in_mirror(at);
+  int inside = (p->mask && at - (u64)p->base < WINDOW) || at - (u64)p->stacks.trees < p->stacks.size || in_mirror(at);
   return inside && VirtualAlloc((void *)from, GRAIN, MEM_COMMIT, READWRITE);
 }
 
@@ -60,7 +60,7 @@ static int commit(struct process *p, u64 at) {
 static int go_without(struct process *p, struct context *c, u64 at) {
   enum { STORE = 0x89, LOAD = 0x8b, SET = 0xc7, REX = 0x40, SIB = 4, BASE = 5 };
   const u8 *i = (const u8 *)c->rip;
-  if (!p->base || at - (u64)p->base >= WINDOW) return 0;
+  if (!p->mask || at - (u64)p->base >= WINDOW) return 0;
   u32 rex = (*i & 0xf0) == REX ? *i++ : 0, code = *i++, m = *i++, form = m >> 6, n = (m & 7) == SIB;
   if (form == 3 || (code != STORE && code != LOAD && code != SET)) return 0;
   if (form == 1) n += 1;
@@ -73,9 +73,13 @@ static int go_without(struct process *p, struct context *c, u64 at) {
 
 /* make_window reserves the window, with a block in front for its words. Mode trace has a place for events that are discarded. */
 static int make_window(struct process *p) {
-  if (CAIRN_MODE == LOG_MODE_TRACE) return (p->trace.sink = VirtualAlloc(0, LOG_CHUNK_SIZE, MEM_RESERVE | MEM_COMMIT, READWRITE)) != 0;
+#if CAIRN_MODE == LOG_MODE_TRACE
+  static u8 sink[2 * LOG_CHUNK_SIZE];
+  p->trace.sink = (u8 *)(((u64)sink + LOG_CHUNK_SIZE - 1) & -(u64)LOG_CHUNK_SIZE);
+#else
   u8 *m = VirtualAlloc(0, WINDOW + GRAIN, MEM_RESERVE, READWRITE);
   if (!m || !VirtualAlloc(m, GRAIN, MEM_COMMIT, READWRITE)) return 0;
-  p->base = m + GRAIN;
+  p->base = m + GRAIN, p->mask = (u32)-1;
+#endif
   return 1;
 }

@@ -186,7 +186,7 @@ static struct module *place_of(struct process *p, u8 *base, const u16 *path, u32
     if (!m->base && is_again(m, base, path, n)) found = m;
     if (!m->base && (!oldest || m->gone < oldest->gone)) oldest = m;
   }
-  if (!found && p->modules < MODULES) free = p->module + p->modules++;
+  if (!found && p->modules < p->places) free = p->module + p->modules++;
   if (!found && !free) free = oldest;
   if (!free) return found;
   const struct codeview *id = identity_of(base);

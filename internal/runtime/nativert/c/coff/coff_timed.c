@@ -61,6 +61,7 @@ static void run_plain(struct process *p, const u16 *why);
 
 #include "coff_mirror.h"
 #include "coff_clock.c"
+#include "coff_plain.c"
 #include "coff_log.c"
 #include "coff_routine.h"
 #if CAIRN_MODE == LOG_MODE_STACKS
@@ -149,16 +150,17 @@ static void take_slot(struct process *p) {
   run_plain(p, CAIRN_MODE == LOG_MODE_SPIKE ? u"no slot of thread-local storage is left" : u"none of the first 64 slots of thread-local storage is left");
 }
 
+static const u16 no_window[] = u"no room for the window of 4 GiB (a program linked with /LARGEADDRESSAWARE:NO has none)";
+
 /* make_state makes the state of the process. This module stays, as the state refers to its code. */
 static struct process *make_state(void) {
   enum { PIN_ADDRESS = 5 };
   void *module;
   u64 real = 0;
   struct process *p = VirtualAlloc(0, sizeof *p, MEM_RESERVE | MEM_COMMIT, READWRITE);
-  if (!p || !make_window(p)) {
-    print_error(CAIRN_MODE == LOG_MODE_TRACE ? u"no memory" : u"no room for the window of 4 GiB (a program linked with /LARGEADDRESSAWARE:NO has none)", u"");
-    ExitProcess(125);
-  }
+  if (p) p->places = MODULES;
+  else run_plain(p = spare_state(), u"no memory");
+  if (!make_window(p)) use_one_slot(p), run_plain(p, no_window);
   p->abi = TIMED_ABI, p->size = sizeof *p;
   p->pid = GetCurrentProcessId();
   QueryPerformanceFrequency(&p->hz);
@@ -173,7 +175,7 @@ static struct process *make_state(void) {
   if (p->quiet && !p->control.wanted) p->off = 1; /* for good */
   p->xsave = find_vectors();
   take_slot(p);
-  if (!start_mode(p)) run_plain(p, u"no memory");
+  if ((p->mask || CAIRN_MODE == LOG_MODE_TRACE) && !start_mode(p)) run_plain(p, u"no memory");
   set_low(p);
   tick(p);
   GetModuleHandleExW(PIN_ADDRESS, __ImageBase, &module);
@@ -184,6 +186,7 @@ static u8 has_clock; /* its thread was started by this module, which stays */
 
 /* use makes inserted code of this module use the state. */
 static void use(struct process *p) {
+  if (!leave_window(p)) print_error(no_window, u", and its code cannot be changed"), ExitProcess(125);
   __cairn_base = p->base;
   __cairn_local = p->local;
   __cairn_tracer = &p->trace.clock;

@@ -3,6 +3,7 @@
  *   coff_timed.c    modules that share the state, exceptions, the end
  *   coff_words.c    the environment
  *   coff_clock.c    the clock and its thread, the window
+ *   coff_plain.c    processes without a window
  *   coff_log.c      the log and the modules in it
  *   coff_routine.h  routines that inserted code calls
  *   coff_judge.c    mode spike: calls that seem slow: intervals, thresholds, episodes
@@ -127,7 +128,7 @@ enum { TLS_SLOTS = 0x1480, SLOTS = 64, SPARE_DEEP = 0x1fc8, SPARE = 0x1fd8, SPAR
 #ifndef CAIRN_TRACE_DEPTH
 #define CAIRN_TRACE_DEPTH 0 /* of mode trace; 0: all calls */
 #endif
-enum { TIMED_ABI = 0x57430009 + (CAIRN_MODE << 8) + (CAIRN_TRACE_DEPTH << 16) };
+enum { TIMED_ABI = 0x5743000a + (CAIRN_MODE << 8) + (CAIRN_TRACE_DEPTH << 16) };
 
 #include "tick.h"
 
@@ -143,6 +144,8 @@ struct module {
 struct process {
   u32 abi, size;
   u8 *base; /* of the window */
+  u32 mask; /* of stack pointers; 0: there is one slot, see coff_plain.c */
+  u32 places; /* for modules */
   u64 hz;   /* of the counter that times are read from */
   u64 real, mono; /* the start */
   u64 threshold, period;
@@ -290,6 +293,6 @@ static inline u64 most(u64 a, u64 b) { return a > b ? a : b; }
 #endif
 
 #define word(p, at) ((u32 *)((p)->base + (at)))
-#define slot(p, sp) ((u32 *)((p)->base + (u32)(sp)))
+#define slot(p, sp) ((u32 *)((p)->base + ((u32)(sp) & (p)->mask)))
 
 #endif

@@ -63,12 +63,18 @@ static void of_tree_make(struct process *p, struct registers *r) {
   r->r11 = (u64)__cairn_tree_child((const u8 *)r->r11);
 }
 
-static void of_tree_back(struct process *p, struct registers *r) { __cairn_tree_find(r->r11, (u64)(r + 1)); }
+static void of_tree_back(struct process *p, struct registers *r) {
+  if (p->mask) __cairn_tree_find(r->r11, (u64)(r + 1));
+}
 
 /* r11 is the stack pointer at the entry. */
-static void of_tree_back_at(struct process *p, struct registers *r) { __cairn_tree_at(r->r11); }
+static void of_tree_back_at(struct process *p, struct registers *r) {
+  if (p->mask) __cairn_tree_at(r->r11);
+}
 
-static void of_tree_switched(struct process *p, struct registers *r) { __cairn_tree_switch(r->r11); }
+static void of_tree_switched(struct process *p, struct registers *r) {
+  if (p->mask) __cairn_tree_switch(r->r11);
+}
 
 /* The process ends by what is called next, if r11 is 1, or may end. */
 static void of_tree_leave(struct process *p, struct registers *r) {

@@ -15,7 +15,7 @@ struct local {
 #define unmap(address, size) VirtualFree((void *)(address), 0, MEM_RELEASE)
 #define has_memory(block) VirtualAlloc(block, BLOCK, MEM_COMMIT, READWRITE)
 #define reserve_nodes(size) reserve(size)
-#define may_have_nodes(p) 1
+#define may_have_nodes(p) ((p)->mask)
 #define thread_number() ((i32)GetCurrentThreadId())
 #define keep_thread(t) hold_thread(&(t)->thread)
 #define tree_ended(p, t) (!(p)->terminates && thread_ended((t)->thread))
