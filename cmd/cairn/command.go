@@ -97,16 +97,15 @@ func refuse(c *cobra.Command, why error) {
 	c.DisableFlagParsing, c.Args, c.RunE = true, nil, func(*cobra.Command, []string) error { return why }
 }
 
-// onlyElsewhere are the commands that do not run on Windows: those that build, for which the linkers and shells of
-// other systems are needed, those that trace processes, and the server, of which it is not known what survives a loss of power.
+// onlyElsewhere are the commands that do not run on Windows: that which wraps the functions of libraries
+// of ELF, those that trace processes, and the server, of which it is not known what survives a loss of power.
 var onlyElsewhere = map[string]string{
-	"cc": elsewhereBuilt, "build": elsewhereBuilt, "wrap": elsewhereBuilt,
+	"wrap":    "it wraps functions of ELF libraries, on Linux",
 	"collect": "it runs on Linux and macOS; cairn push sends files from here to it",
 	"record":  elsewhereWatched, "spike": elsewhereWatched, "watch attach": elsewhereWatched, "watch detach": elsewhereWatched,
 }
 
 const (
-	elsewhereBuilt   = "it runs on Linux, also to build programs for Windows (docs/windows.md)"
 	elsewhereWatched = "it runs on Linux, and watches programs there"
 )
 

@@ -34,6 +34,7 @@ import (
 	"github.com/cairnprof/cairn/internal/cli/report"
 	"github.com/cairnprof/cairn/internal/cli/samples"
 	"github.com/cairnprof/cairn/internal/cli/spikes"
+	"github.com/cairnprof/cairn/internal/toolchain"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -113,5 +114,5 @@ var groups = []group{
 }
 
 func main() {
-	os.Exit(run(os.Args, verb.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	os.Exit(run(toolchain.CalledAs(os.Args), verb.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }

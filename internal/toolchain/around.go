@@ -2,10 +2,10 @@ package toolchain
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 
 	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/verb"
 )
 
 // A gcc that was configured with the path of its assembler does not look for one in the directories of -B. It starts a
@@ -13,11 +13,13 @@ import (
 
 // writeAround puts such a program beside the assembler's stand-in, if the compiler needs it.
 func (o *ShimOptions) writeAround(ctx context.Context, bin, self string, c Compiler) error {
-	if c.Family != driver.GCC || c.programOf(ctx, append([]string{"-B" + bin + "/"}, o.Target...), "as") == filepath.Join(bin, "as") {
+	if c.Family != driver.GCC || sameFile(c.programOf(ctx, append([]string{"-B" + bin + "/"}, o.Target...), "as"), verb.Executable(filepath.Join(bin, "as"))) {
 		return nil
 	}
-	return os.Symlink(self, filepath.Join(bin, driver.AroundName))
+	return verb.StandIn(self, filepath.Join(bin, driver.AroundName))
 }
 
 // readAround reports whether a directory of the cache has it.
-func readAround(dir string) bool { return Exists(filepath.Join(dir, "bin", driver.AroundName)) }
+func readAround(dir string) bool {
+	return Exists(verb.Executable(filepath.Join(dir, "bin", driver.AroundName)))
+}

@@ -142,7 +142,7 @@ func mapSource(ctx context.Context, in *invocation, bin, source string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer verb.RemoveAll(dir)
 	text := filepath.Join(dir, "text.s")
 	compile := exec.CommandContext(ctx, in.compiler.Path, in.cmd.ToAssembly(source, text)...)
 	compile.Env = os.Environ()
@@ -200,7 +200,7 @@ func (sh *shim) blocksOf(ctx context.Context, args []string, src []byte) ([]prob
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer verb.RemoveAll(dir)
 	object := filepath.Join(dir, "labels.o")
 	var messages bytes.Buffer
 	if err := sh.assembleTo(ctx, &messages, append(args, "-o", object), text); err != nil {

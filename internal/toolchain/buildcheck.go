@@ -30,7 +30,7 @@ func isCheck(cmd *driver.Command) bool {
 }
 
 func isCheckIn(dir string, cmd *driver.Command) bool {
-	if checkDir().MatchString(dir + "/") {
+	if checkDir().MatchString(filepath.ToSlash(dir) + "/") {
 		return true
 	}
 	for _, name := range append([]string{cmd.Output}, cmd.Sources...) {
@@ -40,6 +40,7 @@ func isCheckIn(dir string, cmd *driver.Command) bool {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(dir, name)
 		}
+		name = filepath.ToSlash(name)
 		if checkFile().MatchString(name) || checkDir().MatchString(name) {
 			return true
 		}

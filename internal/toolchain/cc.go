@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"unicode/utf16"
 
 	"github.com/spf13/pflag"
@@ -404,14 +403,16 @@ func driverEnv(cmd *driver.Command) []string {
 	return env
 }
 
-// become replaces the process by a program, with env added to its environment. An enclosing build does not
+// become replaces the process by a program, as verb.Become does, with env added to its environment. An enclosing build does not
 // catch the tools below it: a driver passes our arguments to them, also in response files.
 func become(path string, argv []string, env ...string) error {
 	env = append(env, catch.EnvCaught+"=1")
-	if err := syscall.Exec(path, argv, append(os.Environ(), env...)); err != nil {
-		return fmt.Errorf("cc: running %s: %w", path, err)
+	argv, done, err := withinLimit(argv)
+	if err != nil {
+		return err
 	}
-	return nil
+	defer done()
+	return verb.Become("cc", path, argv, append(os.Environ(), env...))
 }
 
 // absolute makes the sources' paths absolute, so that filters see the same path wherever the compiler is

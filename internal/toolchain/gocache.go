@@ -20,7 +20,7 @@ func AsksIdentity(args []string) bool {
 
 // printIdentity answers for a compiler with our flags.
 func (f *InstrumentFlags) printIdentity(s *verb.Streams, c Compiler) error {
-	self, err := os.Executable()
+	self, err := ourPath()
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (f *InstrumentFlags) printIdentity(s *verb.Streams, c Compiler) error {
 // TellOwnIdentity answers if CC is "cairn cc gcc": the go command runs its first word for the request. The
 // remaining words are part of the key by which the go command identifies objects.
 func TellOwnIdentity(s verb.Streams) error {
-	self, err := os.Executable()
+	self, err := ourPath()
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
+	"github.com/cairnprof/cairn/internal/verb"
 )
 
 // clang computes calls whose arguments it knows, and then nothing of the called function is left there, in code or in
@@ -174,7 +175,7 @@ func (c Compiler) writesRemarks(ctx context.Context, o *ShimOptions) bool {
 	if err != nil {
 		return false
 	}
-	defer os.RemoveAll(dir)
+	defer verb.RemoveAll(dir)
 	file := filepath.Join(dir, "remarks")
 	const sample = "static int f(int n) { return n + 1; }\nint g(int n) { return f(n); }\n"
 	args := append(append([]string{}, o.Target...), remarkArgs(file)...)

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/cairnprof/cairn/internal/instrument/catch"
@@ -31,10 +30,10 @@ var launcherName = lazyregexp.New(`^(?:ccache|distcc|icecc|sccache)$`)
 // launcherAt returns the name of the launcher at a path, "" for none.
 func launcherAt(path string) string {
 	real, err := filepath.EvalSymlinks(path)
-	if err != nil || !launcherName().MatchString(filepath.Base(real)) {
+	if err != nil || !launcherName().MatchString(driver.ToolName(real)) {
 		return ""
 	}
-	return filepath.Base(real)
+	return driver.ToolName(real)
 }
 
 // launch is a launcher's command line.
@@ -50,8 +49,8 @@ type launch struct {
 // something else, or is for another language.
 func parseLaunch(path string, args []string) *launch {
 	l := &launch{launcher: launcherAt(path), path: path, words: []string{path}, args: args}
-	if l.launcher != filepath.Base(path) { // a link that is called as a compiler
-		l.compiler = filepath.Base(path)
+	if l.launcher != driver.ToolName(path) { // a link that is called as a compiler
+		l.compiler = driver.ToolName(path)
 		return l
 	}
 	n := 0
@@ -59,16 +58,16 @@ func parseLaunch(path string, args []string) *launch {
 		n++ // settings
 	}
 	l.words = append(l.words, args[:n]...)
-	for n < len(args) && launcherName().MatchString(filepath.Base(args[n])) {
+	for n < len(args) && launcherName().MatchString(driver.ToolName(args[n])) {
 		n++ // a nested launcher, which is bypassed
 	}
-	if n == len(args) || !compilerName().MatchString(filepath.Base(args[n])) {
+	if n == len(args) || !compilerName().MatchString(driver.ToolName(args[n])) {
 		return nil
 	}
 	l.words = append(l.words, args[n])
 	l.compiler = args[n]
 	if launcherAt(args[n]) != "" {
-		l.compiler = filepath.Base(args[n])
+		l.compiler = driver.ToolName(args[n])
 	}
 	l.args = args[n+1:]
 	return l
@@ -108,7 +107,7 @@ func (l *launch) environment(ctx context.Context, key, file string) []string {
 func (w *wrapper) launch(ctx context.Context, s *verb.Streams, path string, args []string) error {
 	l := parseLaunch(path, args)
 	switch {
-	case l == nil && len(args) > 0 && otherCompiler(filepath.Base(args[0])) == others["rustc"] && launcherAt(path) != ccache:
+	case l == nil && len(args) > 0 && otherCompiler(driver.ToolName(args[0])) == others["rustc"] && launcherAt(path) != ccache:
 		if err := logEvent(buildEvent{cacheEvent: cacheEvent{PassedBy: launcherAt(path)}}); err != nil {
 			return err
 		}
@@ -148,10 +147,7 @@ func logLaunch(l *launch) (variable string, err error) {
 // becomeOpen is become for programs that start compilers to be caught.
 func becomeOpen(path string, argv []string, env ...string) error {
 	os.Unsetenv(catch.EnvCaught)
-	if err := syscall.Exec(path, argv, append(os.Environ(), env...)); err != nil {
-		return fmt.Errorf("build: running %s: %w", path, err)
-	}
-	return nil
+	return verb.Become("build", path, argv, append(os.Environ(), env...))
 }
 
 // throughLauncher returns the compiler that a launcher would start for cairn cc, and its arguments. Through

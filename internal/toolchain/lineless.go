@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/instrument/probe"
+	"github.com/cairnprof/cairn/internal/verb"
 )
 
 // keepsLineless reports whether an assembler keeps which code has no line, if it is told as GNU as must be.
@@ -17,7 +18,7 @@ func keepsLineless(ctx context.Context, assembler string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer os.RemoveAll(dir)
+	defer verb.RemoveAll(dir)
 	object := filepath.Join(dir, "a.o")
 	cmd := exec.CommandContext(ctx, assembler, "-o", object)
 	cmd.Stdin = bytes.NewReader(probe.LinelessSample())

@@ -3,6 +3,7 @@ package toolchain
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 
@@ -47,7 +48,7 @@ func (c Compiler) Linker(ctx context.Context, cmd *driver.Command) FoundLinker {
 // driver knows where it finds it: by -B, COMPILER_PATH, --ld-path or built-in tables.
 func LinkerOfDriver(ctx context.Context, path string, args []string) FoundLinker {
 	// Otherwise the output would be a.out, if a linker ignored the option.
-	args = append(args[:len(args):len(args)], "-o", "/dev/null", "-Wl,--version")
+	args = append(args[:len(args):len(args)], "-o", os.DevNull, "-Wl,--version")
 	cmd := exec.CommandContext(ctx, path, args...)
 	out, err := cmd.Output()
 	l := FoundLinker{Name: "the linker of " + path}

@@ -20,6 +20,7 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/internal/profile/absent"
+	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -272,7 +273,7 @@ func (f *InstrumentFlags) dumps(c Compiler, cmd *driver.Command, tc driver.Toolc
 			return nil, nil, nil, fmt.Errorf("cc: %w", err)
 		}
 	}
-	done = func() { os.RemoveAll(dir) }
+	done = func() { verb.RemoveAll(dir) }
 	return []string{probe.DumpOption + filepath.Join(dir, dumpFile)}, []string{envDump + "=" + dir}, done, nil
 }
 

@@ -51,7 +51,7 @@ func systemInput(path, sysroot string) bool {
 	if err != nil {
 		return false
 	}
-	if sysroot != "" && strings.HasPrefix(path, filepath.Clean(sysroot)+"/") {
+	if sysroot != "" && strings.HasPrefix(path, filepath.Clean(sysroot)+string(filepath.Separator)) {
 		return true
 	}
 	return systemObject().MatchString(path)
@@ -171,7 +171,7 @@ func newLinkedObject(path string, archive bool, member string) linkedObject {
 		switch {
 		case err != nil:
 			return path
-		case strings.HasPrefix(abs, filepath.Clean(os.TempDir())+"/"): // as of rustc, another one in each build
+		case strings.HasPrefix(abs, filepath.Clean(os.TempDir())+string(filepath.Separator)): // as of rustc, another one in each build
 			return filepath.Base(abs)
 		}
 		return abs

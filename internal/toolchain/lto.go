@@ -56,7 +56,7 @@ func linkLTO(bin, self string) error {
 		return err
 	}
 	for _, name := range []string{ltoLinkerName, appleLinkerName, msvcLTOName, distributorName} {
-		if err := os.Symlink(self, filepath.Join(dir, name)); err != nil {
+		if err := verb.StandIn(self, filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}
@@ -84,7 +84,7 @@ func (l *ltoLinker) become(args []string, env ...string) error {
 // AsLTO returns the function to run in place of lld or of its distributor, if args say that cairn was started
 // as one: by its name, in a directory of a toolchain.
 func AsLTO(args []string, s verb.Streams) (run func(context.Context, []string) error, ok bool) {
-	name, dir := filepath.Base(args[0]), filepath.Dir(args[0])
+	name, dir := driver.ToolName(args[0]), filepath.Dir(args[0])
 	if !slices.Contains([]string{ltoLinkerName, appleLinkerName, msvcLTOName, distributorName}, name) || filepath.Base(dir) != ltoDir || !Exists(filepath.Join(dir, "..", "bin", shimOptionsFile)) {
 		return nil, false
 	}
@@ -317,7 +317,7 @@ func (l *ltoLinker) runLong(ctx context.Context, args, env []string) error {
 		return err
 	}
 	defer verb.Temporary.Add(tmp)()
-	defer os.RemoveAll(tmp)
+	defer verb.RemoveAll(tmp)
 	if args, err = inFile(args, tmp, false); err != nil {
 		return err
 	}
@@ -338,7 +338,7 @@ func (l *ltoLinker) orderBuffer(ctx context.Context, clang string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(tmp)
+	defer verb.RemoveAll(tmp)
 	made := filepath.Join(tmp, "order.o")
 	sh := l.assembler(clang)
 	if err := sh.assemble(ctx, []string{"-o", made}, probe.OrderBuffer(l.opts.Machine, l.opts.Options)); err != nil {

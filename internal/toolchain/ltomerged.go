@@ -29,7 +29,7 @@ func (l *ltoLinker) linkMerged(ctx context.Context, line *driver.LinkerLine, in 
 		return err
 	}
 	defer verb.Temporary.Add(tmp)()
-	defer os.RemoveAll(tmp)
+	defer verb.RemoveAll(tmp)
 	m := &mergedLink{ltoLinker: l, line: line, in: in, tmp: tmp, output: line.Output(), thin: map[string]string{}}
 	defer m.removeTexts()
 	log, err := holdLog(filepath.Join(tmp, "log"))

@@ -97,7 +97,7 @@ func (a mapAssembler) place(ctx context.Context, data []byte, output string) (st
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(tmp)
+	defer verb.RemoveAll(tmp)
 	made := filepath.Join(tmp, "record.o")
 	cmd := exec.CommandContext(ctx, a.compiler, append(slices.Clone(a.target), "-c", "-x", "assembler", "-Wno-unused-command-line-argument", "-o", made, "-")...)
 	text := recordsInMap[a.object].text

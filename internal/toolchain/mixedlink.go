@@ -38,6 +38,11 @@ func (l *mixedLink) run(path string, argv []string, env ...string) error {
 	if err := l.refuse(); err != nil {
 		return err
 	}
+	argv, done, err := withinLimit(argv)
+	if err != nil {
+		return err
+	}
+	defer done()
 	cmd := &exec.Cmd{Path: path, Args: argv, Env: append(append(os.Environ(), env...), catch.EnvCaught+"=1"), Stdin: s.In, Stdout: s.Out, Stderr: s.Err}
 	code, err := verb.RunThrough(cmd)
 	if err != nil {

@@ -2,10 +2,10 @@ package toolchain
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -15,7 +15,7 @@ var builderName = lazyregexp.New(`^(?:g?make|ninja|cmake|ctest|meson|cargo|bazel
 // CheckDriver returns an error if the program that cairn cc is to run is not the driver of a
 // compiler.
 func CheckDriver(path string, args []string) error {
-	if why := notDriver(filepath.Base(path), args); why != "" {
+	if why := notDriver(driver.ToolName(path), args); why != "" {
 		return verb.Usagef("cc: %s", why)
 	}
 	return nil

@@ -218,7 +218,7 @@ func assembledBy(path string) (c Compiler, why string, err error) {
 		return c, "", fmt.Errorf("build: %w", err)
 	}
 	triple := ""
-	for _, name := range []string{filepath.Base(path), filepath.Base(real)} {
+	for _, name := range []string{driver.ToolName(path), driver.ToolName(real)} {
 		if prefix, ok := strings.CutSuffix(name, "-as"); ok && triple == "" {
 			triple = prefix
 		}

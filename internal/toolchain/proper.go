@@ -56,12 +56,12 @@ func (o *ShimOptions) writeProper(ctx context.Context, tmp, self string, c Compi
 		return err
 	}
 	standIn := filepath.Join(tmp, "bin", filepath.Base(c.Path))
-	if err := os.Symlink(self, standIn); err != nil {
+	if err := verb.StandIn(self, standIn); err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, c.Path, slices.Concat(options, o.Target, []string{"-###", "-c", "-x", "c", os.DevNull})...)
 	cmd.Args[0] = standIn
-	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte(standIn+`" "`+properCompiler)) {
+	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte(strings.ReplaceAll(standIn, `\`, `\\`)+`" "`+properCompiler)) {
 		return foreignError(filepath.Base(c.Path) + " does not start its compiler proper by the name that it was started under: use clang 11 or later")
 	}
 	return nil
@@ -79,6 +79,7 @@ func readProper(dir string) ([]string, error) {
 // runProper runs a part of clang in its place. The compiler proper writes assembly in place of an object, which is
 // assembled with probes.
 func (sh *shim) runProper(ctx context.Context, args []string) error {
+	args = expanded(args)
 	object, output := slices.Index(args, "-emit-obj"), slices.Index(args, "-o")+1
 	switch {
 	case len(args) > 0 && args[0] == properAssembler && output > 0 && output < len(args)-1:
@@ -110,14 +111,19 @@ func (sh *shim) compileProper(ctx context.Context, args []string, object, output
 		return fmt.Errorf("cc: %w", err)
 	}
 	defer verb.Temporary.Add(tmp)()
-	defer os.RemoveAll(tmp)
+	defer verb.RemoveAll(tmp)
 	made, text := args[output], filepath.Join(tmp, "text.s")
 	args = slices.Clone(args)
 	args[object], args[output] = "-S", text
 	if i := slices.Index(args, "-x86-asm-syntax=intel"); i > 0 { // clang-cl asks for it, whatever is written
 		args[i] = "-x86-asm-syntax=att"
 	}
-	cmd := exec.CommandContext(ctx, sh.opts.Clang, args...)
+	argv, done, err := withinLimit(append([]string{sh.opts.Clang}, args...))
+	if err != nil {
+		return fmt.Errorf("cc: %w", err)
+	}
+	defer done()
+	cmd := exec.CommandContext(ctx, sh.opts.Clang, argv[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = sh.streams.In, sh.streams.Out, sh.streams.Err
 	if err := ChildError(cmd.Run()); err != nil {
 		return err

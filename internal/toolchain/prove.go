@@ -63,7 +63,7 @@ func (sh *shim) proveObject(ctx context.Context, args []string, src []byte, sour
 	if err != nil {
 		return fmt.Errorf("as: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer verb.RemoveAll(dir)
 	twin := filepath.Join(dir, "plain.o")
 	if err := sh.assemble(ctx, append(withoutOutputs(args), "-o", twin), src); err != nil {
 		return err

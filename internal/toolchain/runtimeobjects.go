@@ -47,7 +47,7 @@ func withDirectory(dir string, build func(src sources) error) error {
 		return err
 	}
 	src := sources{dir, sync.OnceValue(func() error { return writeSources(dir) })}
-	return errors.Join(build(src), os.RemoveAll(dir))
+	return errors.Join(build(src), verb.RemoveAll(dir))
 }
 
 func writeSources(dir string) error {

@@ -230,7 +230,7 @@ func (r *rustRun) arguments(ctx context.Context) (args []string, done func(), er
 		}
 		undo := verb.Temporary.Add(dir)
 		done = func() {
-			os.RemoveAll(dir)
+			verb.RemoveAll(dir)
 			undo()
 		}
 		c.outDir, c.output = dir, output
@@ -313,5 +313,5 @@ func (j *rustJob) clean() {
 	for _, file := range files {
 		os.Remove(file)
 	}
-	os.RemoveAll(j.Objects)
+	verb.RemoveAll(j.Objects)
 }

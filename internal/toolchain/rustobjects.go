@@ -139,7 +139,7 @@ func (j *rustJob) rewriteArchive(library, output string) error {
 		return fmt.Errorf("build: %w", err)
 	}
 	defer verb.Temporary.Add(tmp)()
-	defer os.RemoveAll(tmp)
+	defer verb.RemoveAll(tmp)
 	made := filepath.Join(tmp, filepath.Base(output))
 	if err := j.writeArchive(library, made); err != nil {
 		return fmt.Errorf("build: %s: %w", library, err)

@@ -53,7 +53,7 @@ type shim struct {
 // AsShim returns the shim if args say that cairn was started as one: under the name as, or clang's, with its options beside
 // it.
 func AsShim(args []string, s verb.Streams) (*shim, bool) {
-	name := filepath.Base(args[0])
+	name := driver.ToolName(args[0])
 	proper := strings.Contains(name, "clang")
 	if name != "as" && name != driver.AroundName && !proper {
 		return nil, false
@@ -130,7 +130,7 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 		return sh.runProper(ctx, args)
 	}
 	if sh.around {
-		if tool := args[0]; filepath.Base(tool) != filepath.Base(sh.opts.Assembler) {
+		if tool := args[0]; driver.ToolName(tool) != driver.ToolName(sh.opts.Assembler) {
 			return become(tool, args)
 		}
 		args = args[1:]

@@ -82,7 +82,7 @@ func prepare(ctx context.Context, c Compiler, opts ShimOptions, target []string)
 		return fillToolchain(ctx, tmp, self, c, opts)
 	})
 	if err != nil {
-		if ctx.Err() == nil && c.target(ctx, nil) == "" {
+		if ctx.Err() == nil && c.target(ctx, target) == "" {
 			err = verb.Usagef("cc: %s is not a compiler with the options of gcc and clang: it names no machine (-dumpmachine), and does not compile C", filepath.Base(c.Path))
 		}
 		return driver.Toolchain{}, err
@@ -125,7 +125,7 @@ func prepare(ctx context.Context, c Compiler, opts ShimOptions, target []string)
 // usable checks for an error that a driver would not report: without our assembler in bin, it uses the
 // system's.
 func usable(bin string) error {
-	if _, err := os.Stat(filepath.Join(bin, "as")); err != nil {
+	if _, err := os.Stat(verb.Executable(filepath.Join(bin, "as"))); err != nil {
 		return err
 	}
 	options, err := os.Open(filepath.Join(bin, shimOptionsFile))
@@ -193,7 +193,7 @@ func toolchainKey(self string, c Compiler, opts ShimOptions) (string, error) {
 // Cached returns the directory of the cache for a compiler and options. If it does not exist, fill fills it;
 // self is this program.
 func Cached(prefix, what string, c Compiler, opts ShimOptions, fill func(tmp, self string) error) (dir string, err error) {
-	self, err := os.Executable()
+	self, err := ourPath()
 	if err != nil {
 		return "", err
 	}
@@ -242,7 +242,7 @@ func fillCache(dir string, fill func(tmp string) error) error {
 		return err
 	}
 	defer verb.Temporary.Add(tmp)()
-	defer os.RemoveAll(tmp)
+	defer verb.RemoveAll(tmp)
 	if err := fill(tmp); err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func fillCache(dir string, fill func(tmp string) error) error {
 	if err := os.Chmod(tmp, 0o755); err != nil {
 		return err
 	}
-	if err := os.Rename(tmp, dir); err != nil && !Exists(dir) {
+	if err := verb.Replace(tmp, dir); err != nil && !Exists(dir) {
 		return err
 	}
 	return nil
@@ -366,7 +366,7 @@ func (o *ShimOptions) findAssembler(ctx context.Context, c Compiler, self string
 // machine and there is none for that, it is the host's: LLVM's handle all machines.
 func (c Compiler) tool(ctx context.Context, options []string, name string) string {
 	path := c.programOf(ctx, options, name)
-	if c.Family == driver.Clang && filepath.Base(path) == name && !isHost(driver.MachineOf(c.target(ctx, options))) {
+	if c.Family == driver.Clang && driver.ToolName(path) == name && !isHost(driver.MachineOf(c.target(ctx, options))) {
 		if other := c.programOf(ctx, options, "llvm-"+name); filepath.IsAbs(other) {
 			return other
 		}
@@ -394,12 +394,12 @@ func (c Compiler) programOf(ctx context.Context, options []string, name string) 
 func realAssembler(ctx context.Context, c Compiler, self string) (string, error) {
 	path, err := exec.LookPath(c.tool(ctx, nil, "as"))
 	if err == nil && Exists(filepath.Join(filepath.Dir(path), wrapperFile)) {
-		path, err = RealTool(filepath.Base(path))
+		path, err = RealTool(driver.ToolName(path))
 	}
 	if err != nil {
 		return "", fmt.Errorf("no assembler found; install binutils: %w", err)
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil && real == self {
+	if real, err := filepath.EvalSymlinks(path); err == nil && sameFile(real, self) {
 		return "", errors.New("the compiler's assembler is cairn itself; do not put cairn's directory on PATH")
 	}
 	return path, nil

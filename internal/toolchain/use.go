@@ -167,7 +167,7 @@ func (opts *ShimOptions) setMachine(target string) error {
 
 // writeShim puts the stand-in for the assembler into bin.
 func writeShim(bin, self string, opts ShimOptions) error {
-	if err := os.Symlink(self, filepath.Join(bin, "as")); err != nil {
+	if err := verb.StandIn(self, filepath.Join(bin, "as")); err != nil {
 		return err
 	}
 	text, err := json.MarshalIndent(opts, "", "\t")

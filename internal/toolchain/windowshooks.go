@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/runtime/nativert"
+	"github.com/cairnprof/cairn/internal/verb"
 )
 
 // WindowsHooks compiles the hooks for Windows into files in dir, by a C compiler of mingw-w64. Nothing is replaced there before
@@ -46,7 +47,7 @@ func makeWindows(ctx context.Context, c Compiler, dir string, commands [][]strin
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(tmp)
+	defer verb.RemoveAll(tmp)
 	return withSources(tmp, func(src sources) error {
 		if err := src.write(); err != nil {
 			return err

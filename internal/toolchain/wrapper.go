@@ -51,7 +51,7 @@ func StandsInFor(name string) bool {
 // WrapperDir returns the directory with the flags of a build, and cairn. There is one for each
 // combination of flags, content of the profile, and version of cairn.
 func WrapperDir(s *verb.Streams, opts WrapperOptions) (string, error) {
-	self, err := os.Executable()
+	self, err := ourPath()
 	if err != nil {
 		return "", err
 	}
@@ -90,12 +90,12 @@ func WrapperDir(s *verb.Streams, opts WrapperOptions) (string, error) {
 
 // LinkTools puts cairn into dir under each of the names.
 func LinkTools(dir string, names []string) error {
-	self, err := os.Executable()
+	self, err := ourPath()
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		if err := os.Symlink(self, filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrExist) {
+		if err := verb.StandIn(self, filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrExist) {
 			return err
 		}
 	}
@@ -112,7 +112,7 @@ func WrapVariable(s *verb.Streams, dir, value string, opts WrapperOptions) (stri
 	if i := strings.IndexAny(value, " \t"); i >= 0 {
 		tool, args = value[:i], value[i:]
 	}
-	name := filepath.Base(tool)
+	name := driver.ToolName(tool)
 	if !filepath.IsAbs(tool) || !compilerName().MatchString(name) && !linkerName().MatchString(name) && !machOLinkerName().MatchString(name) {
 		return value, nil
 	}
@@ -124,7 +124,7 @@ func WrapVariable(s *verb.Streams, dir, value string, opts WrapperOptions) (stri
 		tool = outer.Tool
 	}
 	if tool == "" {
-		return filepath.Join(dir, name) + args, nil
+		return standInPath(dir, name) + args, nil
 	}
 	if onPath, err := RealTool(name); err != nil || !sameFile(tool, onPath) {
 		opts.Tool = tool
@@ -135,7 +135,7 @@ func WrapVariable(s *verb.Streams, dir, value string, opts WrapperOptions) (stri
 			return "", err
 		}
 	}
-	return filepath.Join(dir, name) + args, nil
+	return standInPath(dir, name) + args, nil
 }
 
 func sameFile(a, b string) bool {
@@ -157,7 +157,7 @@ func ToolsOnPath(except string) []string {
 			continue // PATH often names directories that do not exist
 		}
 		for _, e := range entries {
-			if n := e.Name(); StandsInFor(n) {
+			if n := driver.ToolName(e.Name()); verb.IsExecutable(e.Name()) && StandsInFor(n) && (canRust || !isRust(n)) {
 				names = append(names, n)
 			}
 		}
@@ -179,9 +179,9 @@ type wrapper struct {
 // the environment, which names a caught tool.
 func AsWrapper(args []string) (*wrapper, bool) {
 	if tool, dir := os.Getenv(catch.EnvTool), os.Getenv(catch.EnvBuild); tool != "" && dir != "" {
-		w := &wrapper{name: filepath.Base(args[0]), tool: asCalled(tool, args[0]), dir: dir}
+		w := &wrapper{name: driver.ToolName(args[0]), tool: asCalled(tool, args[0]), dir: dir}
 		if !StandsInFor(w.name) {
-			w.name = filepath.Base(tool)
+			w.name = driver.ToolName(tool)
 		}
 		var found bool
 		if found, w.broken = readOptions(filepath.Join(dir, wrapperFile), &w.opts); !found {
@@ -214,7 +214,7 @@ func asCalled(tool, name string) string {
 // asWrapperOnPath is AsWrapper for the directories of wrappers. A tool found through PATH is
 // started under its bare name, so PATH is asked for the directory as well.
 func asWrapperOnPath(args []string) (*wrapper, bool) {
-	name := filepath.Base(args[0])
+	name := driver.ToolName(args[0])
 	if name == "cairn" || !StandsInFor(name) { // the former saves the time to compile expressions
 		return nil, false
 	}
@@ -223,7 +223,7 @@ func asWrapperOnPath(args []string) (*wrapper, bool) {
 		dirs = filepath.SplitList(os.Getenv("PATH"))
 	}
 	for _, dir := range dirs {
-		if !Exists(filepath.Join(dir, name)) {
+		if !Exists(verb.Executable(filepath.Join(dir, name))) {
 			continue
 		}
 		w := &wrapper{name: name, dir: dir}
@@ -403,7 +403,7 @@ func linkedBy(path string) (Compiler, error) {
 			return c, nil
 		}
 	}
-	target := linkerName().FindStringSubmatch(filepath.Base(path))
+	target := linkerName().FindStringSubmatch(driver.ToolName(path))
 	for _, name := range []string{"cc", "gcc", "clang"} {
 		if len(target) > 1 {
 			name = target[1] + name

@@ -3,6 +3,7 @@
 package verb
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
@@ -20,5 +21,22 @@ func isPrivate(dir fs.FileInfo) bool {
 // showsColors reports whether a terminal understands escape sequences.
 func showsColors(*os.File) bool { return true }
 
-// replace renames a file, also to the name of another.
-func replace(file, path string) error { return os.Rename(file, path) }
+// Replace renames a file or a directory, a file also to the name of another.
+func Replace(file, path string) error { return os.Rename(file, path) }
+
+// exeSuffix ends the names of programs.
+const exeSuffix = ""
+
+// MaxCommandLine is how many bytes a command line may have, 0 for as many as a response file that cairn reads.
+const MaxCommandLine = 0
+
+// StandIn makes a program at path that is self under another name.
+func StandIn(self, path string) error { return os.Symlink(self, path) }
+
+// Become replaces the process by a program; it returns only if that fails. who begins the error.
+func Become(who, path string, argv, env []string) error {
+	return fmt.Errorf("%s: running %s: %w", who, path, syscall.Exec(path, argv, env))
+}
+
+// RemoveAll removes a directory with all that it has.
+func RemoveAll(path string) error { return os.RemoveAll(path) }

@@ -57,9 +57,9 @@ func showsColors(console *os.File) bool {
 	return windows.GetConsoleMode(h, &mode) == nil && windows.SetConsoleMode(h, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
 }
 
-// replace renames a file, also to the name of another. It waits a moment for another program to close that, as those
+// Replace renames a file or a directory, a file also to the name of another. It waits a moment for another program to close that, as those
 // that look for viruses do.
-func replace(file, path string) error {
+func Replace(file, path string) error {
 	for end := time.Now().Add(time.Second); ; time.Sleep(50 * time.Millisecond) {
 		err := os.Rename(file, path)
 		if err == nil || !isOpen(err) {

@@ -43,7 +43,7 @@ func (t *temporaryFiles) Add(path string) (done func()) {
 func (t *temporaryFiles) RemoveAll() {
 	t.mu.Lock()
 	for path := range t.paths {
-		os.RemoveAll(path)
+		RemoveAll(path)
 	}
 }
 

@@ -89,7 +89,7 @@ func replaceFile(s *Streams, path string, durable bool, fill func(io.Writer) err
 	if err := tmp.Close(); err != nil {
 		return err
 	}
-	if err := replace(tmp.Name(), path); err != nil || !durable {
+	if err := Replace(tmp.Name(), path); err != nil || !durable {
 		return err
 	}
 	syncDir(filepath.Dir(path))

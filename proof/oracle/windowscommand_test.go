@@ -183,21 +183,28 @@ func (w *windows) console(t *testing.T, program, dir string) {
 		t.Log("script is not installed")
 		return
 	}
-	onTerminal := func(line string) (*exec.Cmd, *bytes.Buffer) {
-		cmd := w.command(t, "", "")
-		script := command(t, "script", "-qec", line, os.DevNull)
-		script.Env = append(cmd.Env, "TERM=xterm", "PROGRAM="+program)
-		script.Dir = dir
-		return script, new(bytes.Buffer)
-	}
-	cmd, answer := onTerminal(`wine "$PROGRAM" diff windows/run.mip windows/order.mip`)
-	cmd.Stdout = answer
-	if err := cmd.Run(); err != nil || !bytes.Contains(answer.Bytes(), []byte("\x1b[33m")) {
+	cmd := w.onTerminal(t, program, dir, `wine "$PROGRAM" diff windows/run.mip windows/order.mip`)
+	if answer, err := cmd.Output(); err != nil || !bytes.Contains(answer, []byte("\x1b[33m")) {
 		t.Errorf("no colours on a console: %q, %v", answer, err)
 	}
+	if text := w.interrupted(t, program, dir, `wine "$PROGRAM" stacks -`); !strings.Contains(text, "cairn: interrupted") || !strings.Contains(text, "code 130") {
+		t.Errorf("Ctrl-C: %q", text)
+	}
+}
+
+// onTerminal returns a command that runs a line of a shell on a terminal, in a directory.
+func (w *windows) onTerminal(t *testing.T, program, dir, line string) *exec.Cmd {
+	cmd := command(t, "script", "-qec", line, os.DevNull)
+	cmd.Env = append(w.command(t, "", "").Env, "TERM=xterm", "PROGRAM="+program)
+	cmd.Dir = dir
+	return cmd
+}
+
+// interrupted presses Ctrl-C while a command reads the keys, and returns what the terminal then shows, with its exit code.
+func (w *windows) interrupted(t *testing.T, program, dir, line string) string {
 	// The terminal repeats nothing itself: what it shows of the keys comes from the console of the program that reads them.
 	// The shell survives a Ctrl-C that comes after the program.
-	cmd, answer = onTerminal(`trap : INT; stty -echo; echo ready; wine "$PROGRAM" stacks - ; echo code $?`)
+	cmd, answer := w.onTerminal(t, program, dir, `trap : INT; stty -echo; echo ready; `+line+` ; echo code $?`), new(bytes.Buffer)
 	shown, err1 := cmd.StdoutPipe()
 	keys, err2 := cmd.StdinPipe()
 	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
@@ -221,9 +228,7 @@ func (w *windows) console(t *testing.T, program, dir string) {
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	if text := answer.String(); !strings.Contains(text, "cairn: interrupted") || !strings.Contains(text, "code 130") {
-		t.Errorf("Ctrl-C: %q", text)
-	}
+	return answer.String()
 }
 
 // press presses a key until the program reads, and Ctrl-C until it has ended: one that comes too early is lost.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/internal/instrument/catch"
+	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/toolchain"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -71,6 +72,9 @@ func Build(s *verb.Streams) *cobra.Command {
 			if way != catchPreload && way != catchPath {
 				return verb.Usagef("--catch %s: must be preload or path", way)
 			}
+			if way == catchPreload && defaultCatch != catchPreload {
+				return verb.Usagef("--catch preload: Windows loads no library into the programs of a build; use --catch path")
+			}
 			b.opts = toolchain.WrapperOptions{Shim: f.Shim}
 			return runBuild(c.Context(), &b, way, args)
 		},
@@ -80,7 +84,7 @@ func Build(s *verb.Streams) *cobra.Command {
 	f.RegisterUse(c.Flags())
 	f.RegisterMap(c.Flags())
 	arrangeFlags(c)
-	c.Flags().StringVar(&way, "catch", catchPreload, "how to intercept compilers: `preload`, by a library loaded into every program of the build, or path, by wrappers on PATH")
+	c.Flags().StringVar(&way, "catch", defaultCatch, "how to intercept compilers: `preload`, by a library loaded into every program of the build, or path, by wrappers on PATH")
 	verb.Values(c, "catch", catchPreload, catchPath)
 	c.Flags().BoolVar(&b.nothing, "allow-nothing", false, "succeed if nothing was compiled")
 	c.Flags().StringVar(&b.certificate, "certificate", "", "with --prove: write the result for each object to this `file`, as JSON")
@@ -128,7 +132,7 @@ func runBuild(ctx context.Context, b *build, way string, args []string) error {
 	cmd := exec.Command(path, args[1:]...)
 	cmd.Args[0] = args[0]
 	cmd.Env = append(outer, env...)
-	if toolchain.StandsInFor(filepath.Base(args[0])) { // the command is a compiler itself
+	if toolchain.StandsInFor(driver.ToolName(args[0])) { // the command is a compiler itself
 		if cmd.Path, err = os.Executable(); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/instrument/catch"
@@ -20,6 +21,9 @@ const (
 	catchPreload = "preload"
 	catchPath    = "path"
 )
+
+// defaultCatch is the way that finds more, where there is a choice.
+var defaultCatch = map[bool]string{true: catchPath, false: catchPreload}[runtime.GOOS == "windows"]
 
 // compilerVariables are the environment's names for compilers and linkers.
 var compilerVariables = []string{"CC", "CXX", "FC", "F77", "CPP", "LD", "HOSTCC", "HOSTCXX", "CC_FOR_BUILD", "OBJC"}
@@ -40,14 +44,14 @@ func (b *build) environment(ctx context.Context, way string) (env []string, end 
 		logs += "\n" + outer // a build around this one counts as well
 	}
 	// The cache is named for programs whose environment has lost HOME.
-	env = []string{catch.EnvBuild + "=" + dir, catch.EnvLog + "=" + logs, "CAIRN_CACHE=" + cache}
+	env = append(toolchain.SelfVariable(), catch.EnvBuild+"="+dir, catch.EnvLog+"="+logs, "CAIRN_CACHE="+cache)
 	tmp, err := verb.PrivateDir("cairn-build-")
 	if err != nil {
 		return nil, nil, err
 	}
 	undo := verb.Temporary.Add(tmp)
 	end = func() {
-		os.RemoveAll(tmp)
+		verb.RemoveAll(tmp)
 		undo()
 	}
 	// Programs that run in the build are its own tools and tests: their raw files would
@@ -98,7 +102,7 @@ func (b *build) pathEnvironment(dir string) ([]string, error) {
 		return nil, err
 	}
 	env := []string{"PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH")}
-	if os.Getenv("RUSTC_WRAPPER") == "" {
+	if os.Getenv("RUSTC_WRAPPER") == "" && defaultCatch == catchPreload {
 		env = append(env, "RUSTC_WRAPPER="+filepath.Join(dir, "rustc")) // cargo starts rustc by an absolute path
 	}
 	for _, name := range compilerVariables {

@@ -177,7 +177,7 @@ func (f *wrapFlags) link(ctx context.Context, s *verb.Streams, link *wrapLink, t
 		return err
 	}
 	defer verb.Temporary.Add(dir)()
-	defer os.RemoveAll(dir)
+	defer verb.RemoveAll(dir)
 	source, object := filepath.Join(dir, "wrap.c"), filepath.Join(dir, "wrap.o")
 	if err := os.WriteFile(source, text, 0o666); err != nil {
 		return err

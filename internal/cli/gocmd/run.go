@@ -79,7 +79,7 @@ func (c *command) build(ctx context.Context, s *verb.Streams, b *build) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(tmp)
+	defer verb.RemoveAll(tmp)
 	log := filepath.Join(tmp, "report")
 	env := append(os.Environ(), gobuild.ReportVar+"="+log)
 	dir := ""

@@ -9,6 +9,7 @@ import _ "embed"
 const (
 	EnvBuild  = "CAIRN_BUILD"     // directory with the flags of the build, and cairn
 	EnvLog    = "CAIRN_BUILD_LOG" // file that gets a JSON line per object
+	EnvSelf   = "CAIRN_SELF"      // path of cairn, on Windows, where what it stands in by has other ones
 	EnvTool   = "CAIRN_TOOL"      // path of the tool that cairn is started for
 	EnvCaught = "CAIRN_CAUGHT"    // set below a caught compiler, whose children need nothing more
 	EnvRust   = "CAIRN_RUST"      // set below a caught rustc: what the linker that it starts must know of it

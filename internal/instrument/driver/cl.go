@@ -2,7 +2,6 @@ package driver
 
 import (
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 )
@@ -13,7 +12,7 @@ import (
 // /clang:, by which clang-cl takes clang's options, and comes first: behind /link or -- arguments have other meanings.
 
 // IsCL reports whether a compiler's name is that of clang with the options of Microsoft's.
-func IsCL(name string) bool { return strings.HasPrefix(path.Base(name), "clang-cl") }
+func IsCL(name string) bool { return strings.HasPrefix(ToolName(name), "clang-cl") }
 
 // ParseCL is Parse for clang-cl, which also has arguments in variables of its environment.
 func ParseCL(args []string, read ReadFunc, env GetFunc) Command {

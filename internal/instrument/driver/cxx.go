@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -28,7 +27,7 @@ func (c *Command) KeepsRelocations() bool {
 // AddsCXX reports whether the driver at a path links a program with gcc's C++ library as a shared one, unless told otherwise.
 // Sanitizers replace functions of that library when the program starts, and count as told.
 func (c *Command) AddsCXX(driver string) bool {
-	return c.Links && !c.Shared && !c.Static && cxxDriver().MatchString(path.Base(driver)) && !slices.ContainsFunc(c.words, func(w string) bool {
+	return c.Links && !c.Shared && !c.Static && cxxDriver().MatchString(ToolName(driver)) && !slices.ContainsFunc(c.words, func(w string) bool {
 		return slices.Contains(sharesCXX, w) || strings.HasPrefix(w, "-fsanitize=")
 	})
 }

@@ -5,7 +5,7 @@ package driver
 
 import (
 	"fmt"
-	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -26,7 +26,7 @@ const (
 // which matters if it is a link to a compiler cache, and the name after resolving links.
 func FamilyOf(names ...string) Family {
 	for _, name := range names {
-		if strings.Contains(path.Base(name), "clang") {
+		if strings.Contains(ToolName(name), "clang") {
 			return Clang
 		}
 	}
@@ -409,7 +409,7 @@ func isArmv7(cpu string) bool {
 // Cross returns why a driver cannot be instrumented whose name contains an unsupported machine, such as
 // riscv64-linux-gnu-gcc, and "" for others.
 func Cross(name string) string {
-	triple := path.Base(name)
+	triple := ToolName(name)
 	for _, tool := range []string{"-gcc", "-g++", "-cc", "-c++", "-clang", "-gfortran"} {
 		if i := strings.LastIndex(triple, tool); i >= 0 && strings.Count(triple[:i], "-") >= 2 {
 			return Foreign(triple[:i])
@@ -472,7 +472,7 @@ func (p *parser) finish() Command {
 // unoptimised reports whether what the command compiles has not been optimised before, as bitcode may have been. A module of
 // C++ has what the compiler parsed.
 func (p *parser) unoptimised() bool {
-	modules := !slices.ContainsFunc(p.cmd.Codes, func(name string) bool { return path.Ext(name) != ".pcm" && p.lang != "pcm" })
+	modules := !slices.ContainsFunc(p.cmd.Codes, func(name string) bool { return filepath.Ext(name) != ".pcm" && p.lang != "pcm" })
 	return modules && len(p.cmd.Sources)+len(p.cmd.Codes) > 0
 }
 
@@ -490,7 +490,7 @@ func isBare(words []string) bool {
 		switch {
 		case w == "-nostdlib", w == "-nodefaultlibs":
 			bare = true
-		case w == "-lc", w == "-l:libc.a", path.Base(w) == "libc.a":
+		case w == "-lc", w == "-l:libc.a", filepath.Base(w) == "libc.a":
 			return false
 		}
 	}

@@ -1,7 +1,7 @@
 package driver
 
 import (
-	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -83,7 +83,7 @@ func (l *LinkerLine) parseMSVC(args []string) {
 // msvcNames returns the names of the files for an input that lld-link looks for.
 func msvcNames(w *LinkerWord) []string {
 	switch {
-	case path.Ext(w.Value) != "":
+	case filepath.Ext(w.Value) != "":
 		return []string{w.Value}
 	case w.Load == "/defaultlib:":
 		return []string{w.Value + ".lib"}
@@ -114,11 +114,11 @@ func (l *LinkerLine) msvcOutput() string {
 	if first < 0 {
 		return ""
 	}
-	name, ext := path.Base(l.Words[first].Value), ".exe"
+	name, ext := filepath.Base(l.Words[first].Value), ".exe"
 	if l.Has("dll") {
 		ext = ".dll"
 	} else if l.Has("driver") {
 		ext = ".sys"
 	}
-	return strings.TrimSuffix(name, path.Ext(name)) + ext
+	return strings.TrimSuffix(name, filepath.Ext(name)) + ext
 }

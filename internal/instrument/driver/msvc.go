@@ -1,7 +1,7 @@
 package driver
 
 import (
-	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -14,7 +14,9 @@ import (
 
 // StandIn returns the path by which clang is started for MSVC's target: of cairn, in the directory of the assembler's stand-in,
 // under the compiler's name, which says whether it is clang, clang++ or clang-cl.
-func (tc *Toolchain) StandIn(compiler string) string { return path.Join(tc.Bin, path.Base(compiler)) }
+func (tc *Toolchain) StandIn(compiler string) string {
+	return filepath.Join(tc.Bin, filepath.Base(compiler))
+}
 
 // msvcLink returns the arguments of a link by lld-link. The runtime is an object that nothing else draws in; the loader calls it
 // by a table of the C library. A CodeView record, which identifies the program, is made with a PDB, or if it is asked for.

@@ -1,7 +1,7 @@
 package driver
 
 import (
-	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -36,7 +36,7 @@ var headerSuffixes = map[string]bool{
 
 func (p *parser) input(name string) {
 	p.inputs++
-	suffix := path.Ext(name)
+	suffix := filepath.Ext(name)
 	compiled, header, assembly := sourceSuffixes[suffix], headerSuffixes[suffix], assemblySuffixes[suffix]
 	code, foreign := p.cmd.Family == Clang && codeSuffixes[suffix], foreignSuffixes[suffix]
 	if p.lang != "" && p.lang != "none" {
@@ -70,7 +70,7 @@ func (c *Command) Object(input string) string {
 	case c.Output != "":
 		return c.Output
 	}
-	return strings.TrimSuffix(path.Base(input), path.Ext(input)) + ".o"
+	return strings.TrimSuffix(filepath.Base(input), filepath.Ext(input)) + ".o"
 }
 
 // Plain makes Args leave the command's code as it is, and add only the runtime to its link.
