@@ -400,6 +400,9 @@ func driverEnv(cmd *driver.Command) []string {
 	if cmd.NoOpt {
 		env = append(env, envPlain+"=1")
 	}
+	if cmd.Unaligned {
+		env = append(env, envUnaligned+"=1")
+	}
 	return env
 }
 

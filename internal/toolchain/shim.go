@@ -32,6 +32,9 @@ const envSources = "CAIRN_SOURCES"
 // envPlain is set in the same way if the driver compiles without optimisation.
 const envPlain = "CAIRN_PLAIN"
 
+// envUnaligned is set in the same way if the compiler was told to align no loops.
+const envUnaligned = "CAIRN_UNALIGNED"
+
 // plain reports whether a compiler's output was certainly made without optimisation. src may also be what the link
 // made of an object that another command compiled: gcc names no source then.
 func plain(src []byte) bool {

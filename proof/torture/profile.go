@@ -43,8 +43,8 @@ func (p *program) randomProfile(edges bool) (string, error) {
 			if edges {
 				c.Runs, c.Calls = m.Raws, r.Uint64N(1000)
 			}
-			for b := range c.Times { // a quarter never ran
-				c.Times[b] = uint64(min(1, r.IntN(4))) * r.Uint64N(1000)
+			for b := range c.Times { // a quarter never ran, and most branches have one way that is likely, or the order of their function stays
+				c.Times[b] = uint64(min(1, r.IntN(4))) * r.Uint64N(2<<r.IntN(16))
 				c.Blocks[b] = min(1, c.Times[b]) * c.Runs
 			}
 		}

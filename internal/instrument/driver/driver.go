@@ -74,6 +74,7 @@ type Compilation struct {
 	NoLTO      bool   // -fno-lto
 	Data       bool   // compile so that the linker can also order data
 	NoOpt      bool   // without optimisation, as far as the arguments tell
+	Unaligned  bool   // loops are to have no padding
 	Debug      bool   // writes debug information, as far as the arguments tell
 	Binutils   string // version of binutils that clang writes assembly for, "" for its default
 	Around     bool   // the driver finds no assembler but its own: see AroundName
@@ -253,6 +254,8 @@ func (p *parser) withValue(arg string) {
 	switch {
 	case isLevel(arg):
 		p.cmd.level = arg
+	case strings.HasPrefix(arg, "-falign-loops"), arg == "-fno-align-loops":
+		p.cmd.Unaligned = arg == "-fno-align-loops" || arg == "-falign-loops=1"
 	case debugs(arg):
 		p.cmd.Debug = arg != "-g0" && arg != "-ggdb0"
 	case arg == "--config" || strings.HasPrefix(arg, "--config=") || strings.HasPrefix(arg, "-specs=") || strings.HasPrefix(arg, "--specs="):

@@ -418,6 +418,21 @@ func TestDebug(t *testing.T) {
 	}
 }
 
+// TestUnaligned checks which commands are said to align no loops.
+func TestUnaligned(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]bool{
+		"-O2 -c a.c": false, "-O2 -fno-align-loops -c a.c": true, "-falign-loops=1 -c a.c": true, "-falign-loops=1 -falign-loops -c a.c": false,
+		"-falign-loops=32 -c a.c": false, "-fno-align-loops -falign-loops=16:11:8 -c a.c": false, "-fno-align-functions -c a.c": false,
+	} {
+		for _, family := range []Family{GCC, Clang} {
+			if c := Parse(family, strings.Fields(args), readTest); c.Unaligned != want {
+				t.Errorf("%s: %v", args, c.Unaligned)
+			}
+		}
+	}
+}
+
 // TestNoOpt checks which commands are said to compile without optimisation.
 func TestNoOpt(t *testing.T) {
 	t.Parallel()

@@ -46,9 +46,9 @@ func (p *splitPlan) arrange(executed uint64) {
 	if p.flow == nil || len(p.order) < minOrdered {
 		return
 	}
-	p.ordered = p.reorder()
-	if p.copyHot(executed) {
-		p.reorder()
+	p.ordered = p.reorder(executed > 0)
+	if !p.random && p.copyHot(executed) {
+		p.reorder(false)
 		p.ordered = true
 	}
 	p.findTops(executed)
@@ -57,14 +57,19 @@ func (p *splitPlan) arrange(executed uint64) {
 	}
 }
 
-// reorder finds an order that is better than the one that pieces have, and reports whether there is one.
-func (p *splitPlan) reorder() bool {
+// reorder finds an order that is better than the one that pieces have, and reports whether there is one. If it is asked to, it looks
+// for branches that go either way (random.go).
+func (p *splitPlan) reorder(foresee bool) bool {
 	movable := p.order
 	if last := p.written - 1; movable[len(movable)-1] == last && p.pieces[last].insns == 0 { // a label at the end of the function
 		movable = movable[:len(movable)-1]
 	}
 	g := p.graph(movable)
 	best := exttsp.Order(g)
+	if foresee && p.surprise(g, movable, best) > maxSurprise {
+		p.random = true
+		return false
+	}
 	now := make([]int, len(best))
 	for i := range now {
 		now[i] = i

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,13 +13,14 @@ import (
 )
 
 // TestFitsLoops puts a loop at each place of a line of the cache: if it ran often, it is in no more lines than it needs, in
-// functions whose blocks keep their order and in others; if it ran seldom in the whole program, it stays as the compiler aligned it.
+// functions whose blocks keep their order and in others; if it ran seldom in the whole program, or has few rounds, or the function is
+// not aligned or none is to be padded, it stays as the compiler aligned it.
 func TestFitsLoops(t *testing.T) {
 	t.Parallel()
 	const (
 		body = "\taddl\t%edi, %esi\n\txorl\t$77, %esi\n\timull\t%esi, %eax\n\tmovl\t%eax, 16(%rdx)\n" // 2, 3, 3 and 3 bytes
 		loop = ".L2:\n\tdecl\t%edi\n"
-		head = "\t.text\n\t.type\tf, @function\nf:\n\txorl\t%eax, %eax\n"
+		head = "\t.text\n\t.p2align 4\n\t.type\tf, @function\nf:\n\txorl\t%eax, %eax\n"
 	)
 	ends := map[string]string{ // the second has its first way out in the middle of what runs
 		"text order": "\tjne\t.L2\n\tmovl\t$3, %esi\n\tret\n\t.size\tf, .-f\n",
@@ -32,22 +34,17 @@ func TestFitsLoops(t *testing.T) {
 		for _, bodies := range []int{1, 2, 5, 6, 10} {
 			for before := range cacheLine / 5 {
 				text := head + strings.Repeat("\tnop\n", 5*before) + "\t.p2align 4,,10\n\t.p2align 3\n" + loop + strings.Repeat(body, bodies) + "\tdecl\t%ecx\n" + ends[name]
-				unit, err := isa.Parse([]byte(text), machine.X86_64)
-				if err != nil {
-					t.Fatal(err)
-				}
-				split := func(executed uint64) string {
-					out, result := Split(unit, func(f FuncInfo) ([]bool, bool) { return make([]bool, f.Blocks), true },
-						Options{Flow: func(FuncInfo) *Flow { return flow }, Executed: executed})
-					if len(result.Refused) > 0 {
-						t.Fatal(result.Refused)
+				for why, out := range map[string]string{
+					"ran seldom":     splitLoop(t, text, flow, Options{Executed: 90000 * copiedShare * 2}),
+					"few rounds":     splitLoop(t, text, entered(flow, 90000/(minRounds-1)), Options{Executed: 90000 * 10}),
+					"for size":       splitLoop(t, strings.Replace(text, ".p2align 4\n", ".align 2\n", 1), flow, Options{Executed: 90000 * 10}),
+					"as it is asked": splitLoop(t, text, flow, Options{Executed: 90000 * 10, Unaligned: true}),
+				} {
+					if strings.Contains(out, ".p2align\t6") {
+						t.Fatalf("%s, %s: aligned to a line:\n%s", name, why, out)
 					}
-					return string(out)
 				}
-				if seldom := split(90000 * copiedShare * 2); strings.Contains(seldom, ".p2align\t6") {
-					t.Fatalf("%s: aligned to a line:\n%s", name, seldom)
-				}
-				out := split(90000 * 10)
+				out := splitLoop(t, text, flow, Options{Executed: 90000 * 10})
 				if before > 0 && before != 7 && bodies != 5 {
 					continue
 				}
@@ -60,6 +57,39 @@ func TestFitsLoops(t *testing.T) {
 			}
 		}
 	}
+}
+
+// splitLoop splits the function of a text, of which all blocks ran.
+func splitLoop(t *testing.T, text string, flow *Flow, opts Options) string {
+	t.Helper()
+	unit, err := isa.Parse([]byte(text), machine.X86_64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.Flow = func(FuncInfo) *Flow { return flow }
+	out, result := Split(unit, func(f FuncInfo) ([]bool, bool) { return make([]bool, f.Blocks), true }, opts)
+	if len(result.Refused) > 0 {
+		t.Fatal(result.Refused)
+	}
+	return string(out)
+}
+
+// entered returns a flow of TestFitsLoops with other times that its loop is entered, and so less that it goes round.
+func entered(f *Flow, times uint64) *Flow {
+	f = &Flow{slices.Clone(f.Times), slices.Clone(f.Edges)}
+	for i := range f.Times {
+		if f.Times[i] == 10 {
+			f.Times[i] = times
+		}
+	}
+	for i := range f.Edges {
+		if f.Edges[i].Times == 10 {
+			f.Edges[i].Times = times
+		} else {
+			f.Edges[i].Times -= times
+		}
+	}
+	return f
 }
 
 // loopIn returns the places of the first and the last byte of the only loop in the section .text of an object, which ends in a short jump.

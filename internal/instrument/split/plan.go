@@ -41,6 +41,8 @@ type arrangement struct {
 	flow    *pieceFlow // nil: not known
 	order   []int
 	ordered bool // that is another one than in the text
+	packed  bool // loops are not to be padded
+	random  bool // branches would go either way too often for another order (random.go)
 	tops    map[int]bool
 	align   []int // lines that align the tops of loops
 	written int   // pieces of the text; behind them are copies

@@ -28,8 +28,11 @@ type Options struct {
 	// functions whose flow is known get another order. It may be nil.
 	Flow func(FuncInfo) *Flow
 	// Executed is what all of the program executed, as the sum of the counters of its blocks and edges. Blocks are copied to
-	// where control jumps to them if this saves more than a share of it.
+	// where control jumps to them if this saves more than a share of it. With 0, as many are copied as can be, no loop is fitted into
+	// lines, and functions whose branches go either way are ordered too.
 	Executed uint64
+	// Unaligned says that the compiler was told to align no loops: none is padded.
+	Unaligned bool
 	// MinInsns leaves runs of neighbouring cold blocks with fewer instructions in place. The jump to them would
 	// be as long as the code moved.
 	MinInsns int
@@ -174,6 +177,7 @@ func (s *splitter) consider(fn *asm.Function, b *behaviour) {
 	if p.refused == "" {
 		p.choose(b.cold, s.opts.MinInsns)
 		p.useFlow(b.flow)
+		p.packed = s.opts.Unaligned || !p.isAligned()
 		p.arrange(s.opts.Executed)
 		if dialects[s.unit.Kind].near && (p.moved > 0 || p.ordered) {
 			p.checkReach()
