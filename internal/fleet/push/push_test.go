@@ -334,6 +334,9 @@ func TestLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	round("mapped", 0, 0, 1)
+	put(live(t, p, os.Getpid(), true))
+	round("sealed by a child of the process, which has it mapped", 0, 0, 1)
+	put(live(t, p, os.Getpid(), false))
 	if err := syscall.Munmap(m); err != nil {
 		t.Fatal(err)
 	}

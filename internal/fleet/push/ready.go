@@ -49,7 +49,7 @@ func (p *Pusher) read(f *file) (ready bool, err error) {
 		// The process may be starting. Otherwise the file is damaged, and the collector reports how.
 		return time.Since(f.info.ModTime()) >= p.o.Settle, nil
 	}
-	if !h.Continuous || h.Sealed {
+	if !h.Continuous || h.Sealed && !rawfiles.Mapped(f.path, h.PID) {
 		return true, nil
 	}
 	rest := p.o.Settle
@@ -58,11 +58,7 @@ func (p *Pusher) read(f *file) (ready bool, err error) {
 	case state == hidden:
 		rest = max(rest, maxSettle)
 	default:
-		path, err := filepath.Abs(f.path)
-		if err != nil {
-			return false, err
-		}
-		if rawfiles.Running(path, &h.Raw) {
+		if rawfiles.Mapped(f.path, h.PID) {
 			return false, nil
 		}
 	}

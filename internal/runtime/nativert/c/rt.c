@@ -131,12 +131,13 @@ static long publish(const char *tmp) {
   }
 }
 
-/* begin returns 0 if this thread is writing a file already and runs a signal handler meanwhile. */
+/* begin returns 0 if this thread is writing a file already and runs a signal handler meanwhile. Others sleep: the writer
+ * may have a lower priority, and never get the processor of one that only yields. */
 static __attribute__((noinline)) int begin(void) {
   i32 me = sys0(SYS_gettid), none = 0;
   for (; !__atomic_compare_exchange_n(&st.writer, &none, me, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); none = 0) {
     if (none == me) return 0;
-    sys0(SYS_sched_yield);
+    wait_for(0, 0, 1);
   }
   return 1;
 }
@@ -187,11 +188,12 @@ HIDDEN WEAK u16 __cairn_single(void) { return 0; }
 #define single __cairn_single
 #endif
 
-/* seal completes the head of the mapped file. */
+/* seal completes the head of the mapped file. A child that no fork handler ran in may have done so already: what it said
+ * of threads holds for the child. */
 static void seal(void) {
   struct header *h = (struct header *)head;
   h->checksum = 0;
-  h->flags |= CAIRN_RAW_SEALED | (h->shared ? 0 : single());
+  h->flags = (h->flags & ~CAIRN_RAW_SINGLE) | CAIRN_RAW_SEALED | (h->shared ? 0 : single());
   u32 sum = add_sum(CAIRN_FNV_BASIS, head, st.apart);
   __asm__("" ::: "memory"); /* raw_start may be the same page */
   sum = add_sum(sum, raw_start, h->stored);

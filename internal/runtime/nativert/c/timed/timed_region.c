@@ -40,14 +40,17 @@ static int digit(struct mapping *m, char c) {
   return 1;
 }
 
-/* find_own finds the mapping that contains the thread pointer. There is a guard below it. */
+/* find_own finds the mapping that contains the thread pointer. There is a guard below it. Another thread may close all
+ * descriptors meanwhile, and get the number for a file of its own, which must be neither moved nor closed. */
 static void find_own(struct thread *t) {
   char b[BUFFER];
+  u64 device, inode, at = 0;
   i64 n, fd = open_file("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
   struct mapping m = {0, 0, &m.start};
   int in = 1;
   t->own_lo = t->own_hi = t->tp;
-  while (fd >= 0 && (n = sys3(SYS_read, fd, b, sizeof b)) > 0)
+  if (fd < 0 || identify((i32)fd, &device, &inode) < 0) return;
+  for (; (n = read_at(fd, b, sizeof b, at)) > 0; at += (u64)n)
     for (i64 i = 0; i < n; i++) {
       if (b[i] == '\n') {
         m = (struct mapping){0, 0, &m.start};
@@ -56,7 +59,7 @@ static void find_own(struct thread *t) {
         t->own_lo = m.start;
       }
     }
-  if (fd >= 0) sys1(SYS_close, fd);
+  if (is_file((i32)fd, device, inode) >= 0) sys1(SYS_close, fd);
 }
 
 static int is_own(struct process *p, struct thread *t, u64 sp) {

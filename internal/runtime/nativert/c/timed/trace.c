@@ -188,11 +188,16 @@ u64 __cairn_trace_tick(struct tracer *t) {
 
 /* shorten removes the chunks at the end of the file that were not used: tools that copy the file may
  * write their zeros. What the destructors of other modules call makes it longer again. The thread of
- * the clock has descriptors of its own. */
+ * the clock has descriptors of its own. The program may have another file under the number, of which
+ * even an open may have an effect: so it is looked at first, by a descriptor that opens nothing. */
 static void shorten(struct tracer *t) {
+  enum { O_PATH = 010000000 };
   char path[64];
   put_number(put(path, "/proc/self/fd/"), (u64)t->fd);
-  i32 fd = (i32)open_file(path, O_RDWR | O_CLOEXEC, 0);
+  i32 fd = (i32)open_file(path, O_PATH | O_CLOEXEC, 0);
+  i64 own = is_file(fd, t->device, t->inode);
+  sys1(SYS_close, fd);
+  fd = own < 0 ? -1 : (i32)open_file(path, O_RDWR | O_CLOEXEC, 0);
   lock(&t->lock);
   u64 none = t->ring_chunks ? less(t->ring_chunks, t->hand) : t->ring ? SEGMENT - t->hand : 0;
   int last = !t->ring_chunks || t->file_chunks == t->ring_chunks + 1; /* the ring is at the end */
