@@ -15,6 +15,7 @@ const unpackProgram = `
 #include <stdlib.h>
 #include <unistd.h>
 typedef unsigned char u8;
+typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long u64;
 #include "unpack.h"
@@ -27,7 +28,7 @@ int main(void) {
   u32 size = *(u32 *)in;
   u8 *out = malloc(size + 1);
   out[size] = 77;
-  unpack(out, in);
+  unpack(out, in, calloc(PACKED_MODELS, sizeof(u16)));
   for (n = 0; n < size && (k = write(1, out + n, size - n)) > 0;) n += (u64)k;
   int ok = n == size && out[size] == 77;
   free(out);

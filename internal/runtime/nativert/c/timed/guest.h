@@ -86,13 +86,13 @@ static void *from_file(const char *dir, const u8 *at, const u8 *end) {
 
 /* load_host loads the host, which makes the state of the process, and returns whether it is there. */
 static int load_host(u32 kind) {
-  u64 size = *(const u32 *)__cairn_host;
-  u8 *m = (u8 *)map(0, size, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  u64 models = PACKED_MODELS * sizeof(u16), size = models + *(const u32 *)__cairn_host;
+  u8 *m = (u8 *)map(0, size, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *at = m + models;
   if (failed(m)) return 0;
-  unpack(m, __cairn_host);
-  void *host = from_memory(kind, m, m + size);
-  if (!host) host = from_file("/dev/shm", m, m + size);
-  if (!host) host = from_file("/tmp", m, m + size);
+  unpack(at, __cairn_host, (u16 *)m);
+  void *host = from_memory(kind, at, m + size);
+  if (!host) host = from_file("/dev/shm", at, m + size);
+  if (!host) host = from_file("/tmp", at, m + size);
   if (!host && dlerror) dlerror();
   unmap(m, size);
   return host != 0;
