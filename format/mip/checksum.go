@@ -2,6 +2,7 @@ package mip
 
 import (
 	"encoding/binary"
+	"sync"
 
 	"github.com/cairnprof/cairn/format/mip/wire"
 )
@@ -26,7 +27,7 @@ const (
 
 var (
 	fnvPrime8 = pow8(fnvPrime)
-	fnvFlags  = flagTable()
+	fnvFlags  = sync.OnceValue(flagTable)
 )
 
 func pow8(p uint32) uint32 {
@@ -36,7 +37,8 @@ func pow8(p uint32) uint32 {
 }
 
 // flagTable returns what eight flags add to the sum: at index low<<8|flags.
-func flagTable() (t [512]uint32) {
+func flagTable() *[512]uint32 {
+	var t [512]uint32
 	for low := range uint32(2) {
 		for bits := range 256 {
 			var flags [8]byte
@@ -47,7 +49,7 @@ func flagTable() (t [512]uint32) {
 			t[low<<8|uint32(w*flagGather>>56)] = fnv(low, flags[:]) - low*fnvPrime8
 		}
 	}
-	return t
+	return &t
 }
 
 // checksum returns the FNV-1a sum of a raw file, with zeros where it has its own.
@@ -59,10 +61,11 @@ func checksum(file []byte) uint32 {
 
 // addSum continues the FNV-1a sum h with data.
 func addSum(h uint32, data []byte) uint32 {
+	sums := fnvFlags()
 	for len(data) >= 8 {
 		w := binary.LittleEndian.Uint64(data)
 		if w&^flagMask == 0 {
-			h = h*fnvPrime8 + fnvFlags[h&1<<8|uint32(w*flagGather>>56)]
+			h = h*fnvPrime8 + sums[h&1<<8|uint32(w*flagGather>>56)]
 		} else {
 			h = fnv(h, data[:8])
 		}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	"github.com/cairnprof/cairn/internal/protowire"
 )
 
 // Errors of damaged profiles.

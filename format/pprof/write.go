@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	"github.com/cairnprof/cairn/internal/protowire"
 )
 
 // Write writes the profile, compressed with gzip.

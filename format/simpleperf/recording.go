@@ -7,7 +7,7 @@ import (
 	"errors"
 	"slices"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	"github.com/cairnprof/cairn/internal/protowire"
 
 	"github.com/cairnprof/cairn/internal/stablesort"
 )

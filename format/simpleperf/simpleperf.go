@@ -17,7 +17,7 @@ import (
 	"path"
 	"strings"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	"github.com/cairnprof/cairn/internal/protowire"
 
 	"github.com/cairnprof/cairn/internal/saturate"
 	"github.com/cairnprof/cairn/sample"

@@ -5,7 +5,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"sync"
 )
 
@@ -28,13 +27,21 @@ func collectSeldom() {
 	before := debug.SetGCPercent(first)
 	debug.SetMemoryLimit(early)
 	atEachCollection(func() (again bool) {
-		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-		metrics.Read(live)
-		percent := percentOf(live[0].Value.Uint64(), before)
-		debug.SetGCPercent(percent)
 		debug.SetMemoryLimit(math.MaxInt64)
+		percent := percentOf(liveHeap(), before)
+		debug.SetGCPercent(percent)
 		return percent != before
 	})
+}
+
+// liveHeap returns the bytes of objects that the last collection left, roughly: stacks and global variables count half. Package
+// runtime/metrics knows it, but its initialisation takes a fiftieth of the start of cairn.
+func liveHeap() uint64 {
+	var m runtime.MemStats
+	now := debug.SetGCPercent(100)
+	runtime.ReadMemStats(&m)
+	debug.SetGCPercent(now)
+	return m.NextGC / 2
 }
 
 // percentOf returns the percent of a live heap that is allocated before garbage is collected, in place of another one.

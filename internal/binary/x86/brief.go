@@ -161,14 +161,14 @@ var (
 
 // briefs converts a table of shapes. class returns the class, as far as it depends on the opcode alone, and marks.
 func briefs(shapes *[256]shape, class func(op int) (c controlflow.Class, marks uint32)) (t [256]uint32) {
-	sizes := map[shape]uint32{
-		immNone: 0, imm8: 1, imm16: 2, immZ: 4 | briefAltered, immV: 4 | briefAltered | briefSpecial,
+	sizes := [kindMask + 1]uint32{
+		immNone: 0, imm8: 1, imm16: 2, imm24: briefUnknown, immZ: 4 | briefAltered, immV: 4 | briefAltered | briefSpecial, immMoffs: briefUnknown,
 		rel8: 1 | briefRelative | briefAltered, rel32: 4 | briefRelative | briefAltered,
 	}
 	for op, s := range shapes {
-		size, simple := sizes[s&kindMask]
+		size := sizes[s&kindMask]
 		c, marks := class(op)
-		if !simple || s&(undefined|registers) != 0 || s&testOnly != 0 && marks&briefSpecial == 0 {
+		if s&(undefined|registers) != 0 || s&testOnly != 0 && marks&briefSpecial == 0 {
 			marks |= briefUnknown
 		}
 		t[op] = size | marks | uint32(c)<<briefClass

@@ -23,7 +23,7 @@ const (
 
 // letters are the shapes in the tables below. A p marks prefixes and escapes, which are read
 // before the table is used.
-var letters = map[byte]shape{
+var letters = [128]shape{
 	'.': immNone, 'b': imm8, 'w': imm16, 'e': imm24, 'z': immZ, 'v': immV, 'o': immMoffs,
 	'j': rel8, 'J': rel32,
 	'M': hasModRM, 'B': hasModRM | imm8, 'Z': hasModRM | immZ,

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cairnprof/cairn/internal/gobuild"
 	"github.com/cairnprof/cairn/internal/report"
@@ -96,12 +97,14 @@ var (
 		"fuzz fuzztime fuzzminimizetime list memprofile memprofilerate mutexprofile mutexprofilefraction outputdir parallel run shuffle skip timeout trace toolexec")
 )
 
-func words(text string) map[string]bool {
-	set := map[string]bool{}
-	for w := range strings.FieldsSeq(text) {
-		set[w] = true
-	}
-	return set
+func words(text string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		set := map[string]bool{}
+		for w := range strings.FieldsSeq(text) {
+			set[w] = true
+		}
+		return set
+	})
 }
 
 // testArgs returns those arguments of go test that are flags of go build, and the packages. The list of packages
@@ -119,15 +122,15 @@ func testArgs(args []string) (flags, patterns []string) {
 		ended = len(patterns) > 0
 		name, _, valued := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
 		name = strings.TrimPrefix(name, "test.")
-		takes := buildValues[name] || otherValues[name]
-		if name == "" || name == "args" || !takes && !buildBools[name] && !otherBools[name] {
+		takes := buildValues()[name] || otherValues()[name]
+		if name == "" || name == "args" || !takes && !buildBools()[name] && !otherBools()[name] {
 			break
 		}
 		last := i
 		if takes && !valued {
 			last = min(i+1, len(args)-1)
 		}
-		if buildValues[name] || buildBools[name] {
+		if buildValues()[name] || buildBools()[name] {
 			flags = append(flags, args[i:last+1]...)
 		}
 		i = last

@@ -10,7 +10,8 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-var coveredHelp = `covered lists the functions that ran in any of the merged runs. A function that the
+func coveredHelp() string {
+	return `covered lists the functions that ran in any of the merged runs. A function that the
 compiler split or cloned counts as one: it ran if any of its parts did. Other views
 are source files (--paths), source lines (--lines), blocks (--blocks), packages with
 the bytes of their code that did not run (--packages) and an lcov tracefile for
@@ -40,6 +41,7 @@ system (/usr/include, sysroots) are left out, in all views and in --fail-under, 
 --system-headers is given. Markers in the source exclude lines, as lcov and gcovr read
 them: LCOV_EXCL_LINE, LCOV_EXCL_START to LCOV_EXCL_STOP, GCOVR_EXCL_FUNCTION on the line
 of a function's definition, and LCOV_EXCL_BR_LINE and others for branches only.`
+}
 
 // Covered returns the command cairn covered.
 func Covered(s *verb.Streams) *cobra.Command {
@@ -47,7 +49,7 @@ func Covered(s *verb.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "covered INPUT... [flags]",
 		Short: "List covered functions, files, lines or blocks",
-		Long:  coveredHelp,
+		Long:  coveredHelp(),
 		Example: `  cairn covered app raws --missed
   cairn covered app.mip app --diff origin/main --fail-under 80
   cairn covered app.mip app --lcov -o app.info && genhtml app.info -o html

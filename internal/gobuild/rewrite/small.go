@@ -6,6 +6,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // A call of a small function cannot take long by itself, if the function has no loop and
@@ -48,7 +49,7 @@ func (w *fileWriter) canWait(fun ast.Expr) bool {
 				return !quickPackages[importPath] && !(w.r.opts.Probed != nil && w.r.opts.Probed(importPath))
 			}
 		}
-		return waitingMethods[fun.Sel.Name]
+		return waitingMethods()[fun.Sel.Name]
 	case *ast.IndexExpr:
 		return w.canWait(fun.X)
 	case *ast.IndexListExpr:
@@ -67,18 +68,18 @@ var quickPackages = map[string]bool{
 }
 
 // waitingMethods are names of methods that may wait: the types of receivers are not known here.
-var waitingMethods = map[string]bool{}
-
-func init() {
+var waitingMethods = sync.OnceValue(func() map[string]bool {
 	const names = "Accept Acquire Begin Call Close Commit Connect Copy CombinedOutput Dial DialContext Do Download Exec ExecContext " +
 		"Fetch Flush Get Invoke ListenAndServe Lock Next Open Output Ping Post Publish Pull Push Query QueryContext QueryRow " +
 		"QueryRowContext RLock Read ReadAll ReadAt ReadByte ReadFile ReadFrom ReadFull ReadLine ReadRune ReadString Recv " +
 		"Receive Rollback RoundTrip Run Scan Seek Send Serve ServeHTTP Shutdown Sleep Start Sync Upload Wait Write WriteAt " +
 		"WriteByte WriteFile WriteRune WriteString WriteTo"
+	methods := map[string]bool{}
 	for name := range strings.FieldsSeq(names) {
-		waitingMethods[name] = true
+		methods[name] = true
 	}
-}
+	return methods
+})
 
 // importNames returns the import paths of a file by the names that they probably have in it.
 func importNames(f *ast.File) map[string]string {

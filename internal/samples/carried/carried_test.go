@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	"github.com/cairnprof/cairn/internal/protowire"
 
 	pdt "github.com/cairnprof/cairn/format/perfdata/perfdatatest"
 	"github.com/cairnprof/cairn/format/simpleperf"
