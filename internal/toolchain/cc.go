@@ -418,14 +418,14 @@ func become(path string, argv []string, env ...string) error {
 	return verb.Become("cc", path, argv, append(os.Environ(), env...))
 }
 
-// absolute makes the sources' paths absolute, so that filters see the same path wherever the compiler is
+// absolute makes the sources' paths absolute, with slashes, so that filters see the same path wherever the compiler is
 // started. A path stays relative if the directory is unknown.
 func absolute(sources []string) []string {
 	out := make([]string, len(sources))
 	for i, src := range sources {
 		out[i] = src
 		if abs, err := filepath.Abs(src); err == nil && src != "-" {
-			out[i] = abs
+			out[i] = filepath.ToSlash(abs)
 		}
 	}
 	return out

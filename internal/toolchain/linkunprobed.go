@@ -174,7 +174,7 @@ func newLinkedObject(path string, archive bool, member string) linkedObject {
 		case strings.HasPrefix(abs, filepath.Clean(os.TempDir())+string(filepath.Separator)): // as of rustc, another one in each build
 			return filepath.Base(abs)
 		}
-		return abs
+		return filepath.ToSlash(abs) // as absolute
 	}
 	switch {
 	case !archive:

@@ -23,7 +23,7 @@ var msvcLinkerName = lazyregexp.New(`^lld-link(?:-\d+(?:\.\d+)*)?$`)
 
 // linkMSVC runs such a linker, with the runtime behind its own arguments. What is not for x86-64 is linked as it is.
 func (w *wrapper) linkMSVC(ctx context.Context, s *verb.Streams, path string, args []string) error {
-	argv := append([]string{w.name}, args...)
+	argv := append([]string{w.calledBy(path)}, args...)
 	line := driver.ParseLLDLink(args, ReadResponse, os.Getenv)
 	if line.Line.Err != nil {
 		return fmt.Errorf("ld: %w", line.Line.Err)

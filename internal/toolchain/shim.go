@@ -286,11 +286,14 @@ func removeOutput(path string) {
 func (sh *shim) read(args []string, inputs []int) (src []byte, piped bool, err error) {
 	if len(inputs) == 0 || args[inputs[0]] == "-" || args[inputs[0]] == "--" {
 		src, err = io.ReadAll(sh.streams.In)
-		return src, true, err
+		return unixLines(src), true, err
 	}
 	src, err = os.ReadFile(args[inputs[0]])
-	return src, false, err
+	return unixLines(src), false, err
 }
+
+// unixLines returns assembly with the ends of lines that it has on all systems but Windows, where compilers write others.
+func unixLines(src []byte) []byte { return bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n")) }
 
 func (sh *shim) rewrite(src []byte, name string, x64 bool) ([]byte, probe.Result, error) {
 	if sh.opts.Machine == machine.X86_64 && sh.opts.Object == asm.ELF && !x64 {
@@ -306,7 +309,7 @@ func (sh *shim) rewrite(src []byte, name string, x64 bool) ([]byte, probe.Result
 		return nil, probe.Result{}, fmt.Errorf("mode %s needs gcc's options -dp -fno-ipa-ra, without which it was compiled", sh.opts.Mode)
 	}
 	if dir, err := os.Getwd(); err == nil {
-		opts.Dir = dir
+		opts.Dir = filepath.ToSlash(dir)
 	}
 	opts.Lineless = opts.Lineless && len(sh.opts.AssemblerArgs) == 0 // clang keeps line 0
 	parse := asm.ParseOptions{Object: sh.opts.Object, Plain: !sh.opts.Mode.Timed() && plain(src), Counts: sh.opts.Mode.HasEdges(), Handlers: !sh.opts.Mode.Timed()}
@@ -322,6 +325,7 @@ func (sh *shim) rewrite(src []byte, name string, x64 bool) ([]byte, probe.Result
 	if filepath.Ext(unit.Source) == ".pcm" {
 		unit.Source = moduleSource(src, unit.Source, opts.Dir)
 	}
+	unit.Source = filepath.ToSlash(unit.Source)
 	if unit.Source == "" { // Mach-O's first .file may be a header
 		unit.Source = machOSource(opts.Sources, name)
 	}

@@ -68,6 +68,9 @@ func FindCompiler(name string) (Compiler, error) {
 		return Compiler{}, err
 	}
 	real, err := filepath.EvalSymlinks(path)
+	if err != nil && onWindows { // which has links that no function of Go resolves
+		real, err = path, nil
+	}
 	if err != nil {
 		return Compiler{}, err
 	}

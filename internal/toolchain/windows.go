@@ -50,9 +50,32 @@ func SelfVariable() []string {
 	return nil
 }
 
-// standInPath returns the path of a stand-in in dir, as variables for compilers have it: shells remove backslashes.
-func standInPath(dir, name string) string {
-	return filepath.ToSlash(verb.Executable(filepath.Join(dir, name)))
+// standInOnPath returns the name, for variables that have compilers, of a stand-in in the directory that is first on PATH: users of
+// Windows have spaces in theirs, at which make divides the variables, and shells remove backslashes.
+func standInOnPath(dir, name string) string {
+	if onWindows {
+		return name
+	}
+	return filepath.Join(dir, name)
+}
+
+// standInPath is standInOnPath for a stand-in of a tool that is not on PATH. It is the tool itself if that cannot be written.
+func standInPath(s *verb.Streams, dir, name, tool string) string {
+	path := filepath.ToSlash(verb.Executable(filepath.Join(dir, name)))
+	if onWindows && strings.ContainsAny(path, " \t") {
+		verb.Note(s, "build: %s is not on PATH, and the cache has a space in its path: it is not intercepted; set CAIRN_CACHE", tool)
+		return filepath.ToSlash(tool)
+	}
+	return path
+}
+
+// calledBy returns the name by which a wrapper calls its linker, which on Windows finds its files by it, not behind the stand-in on
+// PATH.
+func (w *wrapper) calledBy(path string) string {
+	if onWindows {
+		return path
+	}
+	return w.name
 }
 
 // isRust reports whether a name is of a tool of Rust. Its linker is started by paths in variables, which is not tried on Windows:

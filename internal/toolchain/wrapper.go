@@ -124,9 +124,13 @@ func WrapVariable(s *verb.Streams, dir, value string, opts WrapperOptions) (stri
 		tool = outer.Tool
 	}
 	if tool == "" {
-		return standInPath(dir, name) + args, nil
+		return standInOnPath(dir, name) + args, nil
 	}
-	if onPath, err := RealTool(name); err != nil || !sameFile(tool, onPath) {
+	if found, err := exec.LookPath(tool); err == nil { // Windows adds .exe
+		tool = found
+	}
+	onPath, err := RealTool(name)
+	if err != nil || !sameFile(tool, onPath) {
 		opts.Tool = tool
 		if dir, err = WrapperDir(s, opts); err != nil {
 			return "", err
@@ -134,8 +138,9 @@ func WrapVariable(s *verb.Streams, dir, value string, opts WrapperOptions) (stri
 		if err := LinkTools(dir, []string{name}); err != nil {
 			return "", err
 		}
+		return standInPath(s, dir, name, tool) + args, nil
 	}
-	return standInPath(dir, name) + args, nil
+	return standInOnPath(dir, name) + args, nil
 }
 
 func sameFile(a, b string) bool {
@@ -335,7 +340,7 @@ func toolOnPath(name string, launchers bool) (string, error) {
 // link runs a linker that the build starts itself, with the runtime after its
 // own arguments. A linker that a wrapped driver starts has it already.
 func (w *wrapper) link(ctx context.Context, s *verb.Streams, path string, args []string) error {
-	argv := append([]string{w.name}, args...)
+	argv := append([]string{w.calledBy(path)}, args...)
 	for _, a := range args {
 		switch {
 		case a == "-r" || a == "-i" || a == "--relocatable":

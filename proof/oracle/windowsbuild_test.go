@@ -3,8 +3,11 @@
 package oracle
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,9 +24,6 @@ type windowsTools struct {
 
 func newWindowsTools(t *testing.T) *windowsTools {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it builds cairn.exe")
-	}
 	w := newWindows(t)
 	tools := filepath.Join(t.TempDir(), "tool chain")
 	first := filepath.Join(tools, "gcc.exe")
@@ -67,7 +67,8 @@ func (w *windowsTools) calls(t *testing.T, program, want string) string {
 // recordedBy returns the functions that a program's raw files have, with their runs and calls.
 func recordedBy(t *testing.T, program, raws string) string {
 	t.Helper()
-	profile := filepath.Join(t.TempDir(), "run.mip")
+	profile := filepath.Join(filepath.Dir(program), "run.mip")
+	os.Remove(profile) // of another program
 	output(t, command(t, cairn, "merge", "-o", profile, program, raws))
 	var calls strings.Builder
 	for line := range strings.Lines(string(output(t, command(t, cairn, "yaml", profile)))) {
@@ -125,6 +126,12 @@ func TestWindowsBuild(t *testing.T) {
 			t.Fatalf("code %d: %s", code, said)
 		}
 		same("direct.exe")
+		if testing.Short() {
+			return
+		}
+		if said, code := w.cairn(t, "build", "--mode", "full", "--skip", "the sources/ans", "--", "gcc", nameOption, "-c", "-o", "skipped.o", `the sources\answer.c`); code != 0 || !strings.Contains(said, "4 functions, filtered by --only or --skip") {
+			t.Errorf("a filter by a path with slashes: code %d, %q", code, said)
+		}
 		if said, code := w.cairn(t, "cc", "gcc", "-c", "bad.c"); code != 1 || !strings.Contains(said, "expected expression") || strings.Contains(said, "cairn:") {
 			t.Errorf("an error of the compiler: code %d, %q", code, said)
 		}
@@ -132,6 +139,9 @@ func TestWindowsBuild(t *testing.T) {
 			t.Errorf("no compiler: code %d, %q", code, said)
 		}
 	})
+	if testing.Short() {
+		return
+	}
 	t.Run("long", func(t *testing.T) {
 		args := []string{"cc", "--mode", "full", "gcc", "-O1", nameOption, "-c", "-o", "long.o", `the sources\answer.c`}
 		for i := range 950 {
@@ -151,7 +161,19 @@ func TestWindowsBuild(t *testing.T) {
 			t.Errorf("--catch preload: code %d, %q", code, said)
 		}
 	})
+	t.Run("use", func(t *testing.T) {
+		if said, code := w.cairn(t, "cc", "--use", "run.mip", "gcc", "-O1", nameOption, "-o", "used.exe", `the sources\answer.c`); code != 0 || said != "" {
+			t.Fatalf("code %d: %s", code, said)
+		}
+		if answer, code := w.run(t, "", filepath.Join(w.dir, "used.exe")); answer != answerText || code != 0 {
+			t.Errorf("answer %q, code %d", answer, code)
+		}
+		if never, main := addressOf(t, filepath.Join(w.dir, "used.exe"), "answer_never"), addressOf(t, filepath.Join(w.dir, "used.exe"), "main"); never > main {
+			t.Errorf("answer_never is at %s, main at %s", never, main)
+		}
+	})
 	t.Run("clang", w.clang)
+	t.Run("ended", w.ended)
 	t.Run("interrupt", func(t *testing.T) {
 		if _, err := exec.LookPath("script"); err != nil {
 			t.Skip("script is not installed")
@@ -161,6 +183,46 @@ func TestWindowsBuild(t *testing.T) {
 			t.Errorf("Ctrl-C: %q", text)
 		}
 	})
+}
+
+// ended ends cairn.exe while a compiler runs: that ends as well, and what both write to has its end.
+func (w *windowsTools) ended(t *testing.T) {
+	dir := t.TempDir()
+	source := filepath.Join(dir, "waits.c")
+	if err := os.WriteFile(source, []byte("#include <stdio.h>\n#include <windows.h>\nint main(void) { puts(\"waits\"); fflush(stdout); Sleep(INFINITE); }\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	compiler := filepath.Join(dir, "gcc.exe")
+	output(t, command(t, mingw+"gcc", "-o", compiler, source))
+	cmd := w.command(t, "", w.program, "cc", onWine(compiler), "--version")
+	said, err := cmd.StdoutPipe()
+	if err := errors.Join(err, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(said).ReadString('\n'); err != nil || strings.TrimSpace(line) != "waits" {
+		t.Errorf("%q, %v", line, err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	if rest, err := io.ReadAll(said); err != nil || len(rest) > 0 {
+		t.Errorf("behind the end: %q, %v", rest, err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Error("it was not ended")
+	}
+}
+
+// addressOf returns the address of a function, as nm prints it.
+func addressOf(t *testing.T, program, name string) string {
+	t.Helper()
+	for line := range strings.Lines(string(output(t, command(t, mingw+"nm", program)))) {
+		if f := strings.Fields(line); len(f) == 3 && f[2] == name {
+			return f[0]
+		}
+	}
+	t.Fatalf("%s has no %s", program, name)
+	return ""
 }
 
 // clang compiles for both systems.

@@ -172,6 +172,16 @@ func onLinux(name, program string, args []string, input bool) answer {
 		time.Sleep(2 * time.Millisecond)
 	}
 	check(err)
+	if i := slices.Index(args, "-o") + 1; i > 0 && i < len(args) && strings.HasSuffix(args[i], ".s") { // as on Windows
+		made := toWindows(args[i : i+1])[0]
+		text, err := os.ReadFile(made)
+		if err == nil {
+			err = os.WriteFile(made, bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")), 0o600)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			check(err)
+		}
+	}
 	var a answer
 	_, err = fmt.Sscan(string(code), &a.code)
 	check(err)
