@@ -198,7 +198,7 @@ func (r *clockResults) writeHow(w io.Writer) {
 	fmt.Fprint(w, `## How it was measured
 
 - *User time* is the median of the ratios to the plain build in the same round. In each round every build runs once, beginning with
-  another one, on one processor that has nothing else to do; quartiles are of the ratios. A series on a busy machine says nothing.
+  another one, on one processor that has nothing else to do, ahead of all else there (chrt) if that is permitted; quartiles are of the ratios. A series on a busy machine says nothing.
 - *Instructions*, misses of the first-level cache of instructions (32 KiB, 8 ways, lines of 64 bytes), and mispredicted
   branches: callgrind, libraries included. *Taken*: jumps (also to other functions and cold parts) and taken conditional branches in the program itself, without calls
   and returns. Percentages are relative to plain. These runs are shorter than those of the series.
