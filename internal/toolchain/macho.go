@@ -13,7 +13,6 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/runtime/nativert"
-	"github.com/cairnprof/cairn/prof"
 )
 
 // platformWarning matches what clang's assembler says of all text for a simulator, clang's own output as well,
@@ -30,8 +29,6 @@ func (o *ShimOptions) machOLacks(c Compiler) string {
 		return "for Mach-O, cairn instruments the output of clang only"
 	case o.Exact || o.Signals || o.Control:
 		return "--clock exact, --tick signal and --control are not supported for Mach-O: there a thread keeps the clock of mode spike"
-	case o.Mode == prof.ModeTrace && o.Depth > 0:
-		return "--depth of mode trace is not supported for Mach-O"
 	case o.Runtime != "":
 		return "--shared-runtime is not supported for Mach-O"
 	case o.Prove:

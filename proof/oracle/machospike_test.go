@@ -135,9 +135,37 @@ func TestMachOWhy(t *testing.T) {
 				for ms := 60; ; ms *= 3 {
 					logs := t.TempDir()
 					cmd := system.load(t, system.emulator, program, strconv.Itoa(ms))
-					cmd.Env = append(cmd.Env, "CAIRN_DIR="+logs)
+					cmd.Env = append(cmd.Env, "CAIRN_DIR="+logs, "LOADER_SUSPENDS=0") // those that wait are not
 					checkAnswer(t, output(t, cmd), "ends\n")
 					rows := lateRows(t, logs, program)
+					missing := slices.DeleteFunc(slices.Clone(want), func(row string) bool { return rows[row] })
+					if ms > 2000 && len(missing) > 0 {
+						t.Errorf("no %q in %q", missing, slices.Sorted(maps.Keys(rows)))
+					}
+					if ms > 2000 || len(missing) == 0 {
+						break
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestMachOHolders has who holds the lock that a call waits for: a mutex, and a lock of macOS, which is what newer systems make a mutex of.
+func TestMachOHolders(t *testing.T) {
+	t.Parallel()
+	want := []string{"waits ended: held in holds", "waits open: held in holds"}
+	for _, system := range []apple{macOS, iOS} {
+		for _, flags := range []string{"-O2 -g", "-O2 -g -DUNFAIR"} {
+			t.Run(system.target+flags, func(t *testing.T) {
+				t.Parallel()
+				program := build(t, "spike --threshold 30ms --small 0", "clang-22", system.linuxArgs(t, "-w "+flags, filepath.Join("testdata", "windowsspikes", "sections.c"))...)
+				for ms := 100; ; ms *= 3 {
+					logs := t.TempDir()
+					cmd := system.load(t, system.emulator, program, strconv.Itoa(ms))
+					cmd.Env = append(cmd.Env, "CAIRN_DIR="+logs)
+					checkAnswer(t, output(t, cmd), "ends\n")
+					rows := holderRows(t, logs, program)
 					missing := slices.DeleteFunc(slices.Clone(want), func(row string) bool { return rows[row] })
 					if ms > 2000 && len(missing) > 0 {
 						t.Errorf("no %q in %q", missing, slices.Sorted(maps.Keys(rows)))

@@ -464,7 +464,11 @@ func (m aarch64Timing) shallow(t *timer, event string, kind, pushed int, stub *s
 	near, back := t.NewLabel(), t.NewLabel()
 	stack := "\tadd\tx17, sp, " + strconv.Itoa(pushed) + "\n"
 	stub.outOfTheWay(pushed, near+":\n"+stack+m.stub(routine, pushed, stub.unwound)+event+"\tb\t"+back+"\n")
-	return aarch64Thread + "\tadd\tx16, x16, x17\n\tldr\tx16, [x16, " + strconv.Itoa(traceDeep) + "]\n" +
+	thread := aarch64Thread + "\tadd\tx16, x16, x17\n"
+	if t.isMachO() {
+		thread = machOAArch64Local + "\tcbz\tx16, " + near + "\n\tmrs\tx17, tpidrro_el0\n" + machOAArch64Slot
+	}
+	return thread + "\tldr\tx16, [x16, " + strconv.Itoa(traceDeep) + "]\n" +
 		stack + "\tcmp\tx17, x16\n\tb.hs\t" + near + "\n" + back + ":\n"
 }
 

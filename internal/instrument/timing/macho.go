@@ -28,6 +28,8 @@ import (
 //	S:      call  __cairn_trace_full        which sets r11 and the slot
 //	        jmp   B
 //
+// With a depth, the slot behind the position is compared first, as in trace.go; there the runtime starts at the routine of the depth.
+//
 // There are no unwind directives for it: a function's compact unwind entry describes its body only, and unwinders go by the
 // frame pointer, which this code keeps.
 

@@ -213,6 +213,9 @@ func (t *timer) shallow(event string, e traceEvent, tmp string, stub *stubText) 
 	}
 	to, back := t.NewLabel(), t.NewLabel()
 	stub.code = append(stub.code, to+":\n\tmovq\t%rsp, %r11\n"+stub.call(routine, e.keep)+event+"\tjmp\t"+back+"\n"...)
+	if t.isMachO() {
+		return loadLocal + tmp + "\n\ttestq\t" + tmp + ", " + tmp + "\n\tjz\t" + to + "\n\tcmpq\t%gs:" + strconv.Itoa(traceDeep) + "(" + tmp + "), %rsp\n\tjae\t" + to + "\n" + back + ":\n"
+	}
 	return loadLocal + tmp + "\n\tcmpq\t%fs:" + strconv.Itoa(traceDeep) + "(" + tmp + "), %rsp\n\tjae\t" + to + "\n" + back + ":\n"
 }
 

@@ -20,7 +20,11 @@ func MachOSource(o probe.Options) (source string, args []string) {
 			args = append(args, "-DCAIRN_DEFAULTS="+strconv.Quote("threshold="+cmp.Or(o.Threshold, "10ms")))
 		}
 		if o.Depth > 0 {
-			args = append(args, "-DCAIRN_TREE_DEPTH="+strconv.Itoa(o.Depth))
+			depth := "-DCAIRN_TREE_DEPTH="
+			if o.Mode == prof.ModeTrace {
+				depth = "-DCAIRN_TRACE_DEPTH="
+			}
+			args = append(args, depth+strconv.Itoa(o.Depth))
 		}
 		return "macho_timed.c", args
 	}

@@ -47,6 +47,7 @@
 #define create __cairn_create
 #define current_node __cairn_current_node
 #define cut __cairn_cut
+#define depth_ends __cairn_depth_ends
 #define depth_left __cairn_depth_left
 #define depth_returned __cairn_depth_returned
 #define describe __cairn_describe
@@ -137,9 +138,12 @@
 #define judge __cairn_judge
 #define judge_exit __cairn_judge_exit
 #define keep __cairn_keep
+#define keep_list __cairn_keep_list
 #define keep_ring __cairn_keep_ring
 #define keep_tls __cairn_keep_tls
 #define keep_window __cairn_keep_window
+#define kept_calls __cairn_kept_calls
+#define kept_lists __cairn_kept_lists
 #define known __cairn_known
 #define last_ended __cairn_last_ended
 #define last_error __cairn_last_error
@@ -148,6 +152,7 @@
 #define left __cairn_left
 #define length __cairn_length
 #define life __cairn_life
+#define list_above __cairn_list_above
 #define list_modules __cairn_list_modules
 #define listed __cairn_listed
 #define loader_says __cairn_loader_says
@@ -163,7 +168,6 @@
 #define low_of __cairn_low_of
 #define lower __cairn_lower
 #define make __cairn_make
-#define make_key __cairn_make_key
 #define make_list __cairn_make_list
 #define make_recorder __cairn_make_recorder
 #define make_room __cairn_make_room
@@ -209,11 +213,15 @@
 #define number_of_word __cairn_number_of_word
 #define of_arrived __cairn_of_arrived
 #define of_departs __cairn_of_departs
+#define of_depth_leaves __cairn_of_depth_leaves
+#define of_depth_returns __cairn_of_depth_returns
 #define of_hook __cairn_of_hook
 #define of_make_deep_list __cairn_of_make_deep_list
 #define of_raises __cairn_of_raises
 #define of_slow __cairn_of_slow
+#define of_trace_deeper __cairn_of_trace_deeper
 #define of_trace_full __cairn_of_trace_full
+#define of_trace_upper __cairn_of_trace_upper
 #define of_tree_back __cairn_of_tree_back
 #define of_tree_back_at __cairn_of_tree_back_at
 #define of_tree_leave __cairn_of_tree_leave
@@ -243,9 +251,11 @@
 #define paused __cairn_paused
 #define place __cairn_place
 #define place_in __cairn_place_in
+#define place_left __cairn_place_left
 #define place_of __cairn_place_of
-#define place_of_stack __cairn_place_of_stack
 #define place_of_thread __cairn_place_of_thread
+#define place_try __cairn_place_try
+#define place_used __cairn_place_used
 #define preferred __cairn_preferred
 #define print __cairn_print
 #define print_error __cairn_print_error
@@ -290,10 +300,12 @@
 #define run_told __cairn_run_told
 #define run_told_thread __cairn_run_told_thread
 #define same __cairn_same
+#define same_place __cairn_same_place
 #define sample __cairn_sample
 #define save_vectors __cairn_save_vectors
 #define scaled __cairn_scaled
 #define seal __cairn_seal
+#define seal_last __cairn_seal_last
 #define seal_ring __cairn_seal_ring
 #define self __cairn_self
 #define serve __cairn_serve
@@ -303,6 +315,7 @@
 #define set_channels __cairn_set_channels
 #define set_clock __cairn_set_clock
 #define set_clocks __cairn_set_clocks
+#define set_deepest __cairn_set_deepest
 #define set_last_error __cairn_set_last_error
 #define set_low __cairn_set_low
 #define set_origin __cairn_set_origin
@@ -340,6 +353,7 @@
 #define take __cairn_take
 #define take_chunk __cairn_take_chunk
 #define take_keys __cairn_take_keys
+#define take_place __cairn_take_place
 #define take_slots __cairn_take_slots
 #define take_snapshot __cairn_take_snapshot
 #define tell __cairn_tell

@@ -18,16 +18,18 @@
 #include "libsystem.h"
 
 enum { SUSPEND = SIGSTKFLT, THREADS = 1024, FAILS = 5, GONE = 37 };
-enum { CVWAIT = 305, MUTEXWAIT = 301, SEMWAIT_SIGNAL = 334 };
+enum { CVWAIT = 305, MUTEXWAIT = 301, SEMWAIT_SIGNAL = 334, ULOCK_WAIT = 515 };
 
 static struct thread {
   int tid; /* 0: free */
   volatile int wanted, stopped;
   ucontext_t *context;
   int call;
+  long arguments[4];
 } threads[THREADS];
 static __thread struct thread *self;
 static __thread volatile int call;
+static __thread volatile long arguments[4]; /* of macOS */
 
 /* ---- waits ---- */
 
@@ -57,6 +59,7 @@ static int my_nanosleep(const struct timespec *t, struct timespec *rest) {
 static int my_usleep(unsigned us) { return my_nanosleep(&(struct timespec){us / 1000000, us % 1000000 * 1000L}, 0); }
 
 static void futex_wait(int darwin, int *at, int value) { waits(darwin, SYS_futex, (long)at, FUTEX_WAIT_PRIVATE, value, 0); }
+static void called_with(long a, long b, long c, long d) { arguments[0] = a, arguments[1] = b, arguments[2] = c, arguments[3] = d; }
 
 /* A plain mutex has its state in its first word, as the C library's own functions do: 2 if threads wait. */
 int pthread_mutex_lock(pthread_mutex_t *m) {
@@ -67,7 +70,10 @@ int pthread_mutex_lock(pthread_mutex_t *m) {
     if (!real) real = dlsym(RTLD_NEXT, "pthread_mutex_lock");
     return real(m);
   }
-  while (__atomic_exchange_n(word, 2, __ATOMIC_ACQUIRE)) futex_wait(MUTEXWAIT, word, 2);
+  while (__atomic_exchange_n(word, 2, __ATOMIC_ACQUIRE)) {
+    called_with((long)m, 0, 0, m->__data.__owner);
+    futex_wait(MUTEXWAIT, word, 2);
+  }
   m->__data.__owner = gettid();
   m->__data.__nusers++;
   return 0;
@@ -100,6 +106,7 @@ static void stop_here(int sig, siginfo_t *info, void *context) {
   int saved = errno;
   if (!t || !t->wanted) return;
   t->context = context, t->call = call;
+  for (int i = 0; i < 4; i++) t->arguments[i] = arguments[i];
   __atomic_store_n(&t->stopped, 1, __ATOMIC_RELEASE);
   while (__atomic_load_n(&t->wanted, __ATOMIC_ACQUIRE)) syscall(SYS_futex, &t->wanted, FUTEX_WAIT_PRIVATE, 1, 0, 0, 0);
   __atomic_store_n(&t->stopped, 0, __ATOMIC_RELEASE);
@@ -137,13 +144,16 @@ void mach_ends(void) {
   if (t) t->wanted = 0, __atomic_store_n(&t->tid, 0, __ATOMIC_RELEASE);
 }
 
+/* The lowest bits of a port are set. */
+#define TID(port) ((int)((port) >> 2))
+static unsigned my_self(void) { return (unsigned)gettid() << 2 | 3; }
+
 static struct thread *find(unsigned port) {
   for (int i = 0; i < THREADS; i++)
-    if (__atomic_load_n(&threads[i].tid, __ATOMIC_ACQUIRE) == (int)port) return &threads[i];
+    if (__atomic_load_n(&threads[i].tid, __ATOMIC_ACQUIRE) == TID(port)) return &threads[i];
   return 0;
 }
 
-static unsigned my_self(void) { return (unsigned)gettid(); }
 static int my_deallocate(unsigned task, unsigned port) { return 0; }
 
 static int my_resume(unsigned port) {
@@ -151,25 +161,30 @@ static int my_resume(unsigned port) {
   if (!t) return FAILS;
   __atomic_store_n(&t->wanted, 0, __ATOMIC_RELEASE);
   syscall(SYS_futex, &t->wanted, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
-  while (__atomic_load_n(&t->tid, __ATOMIC_ACQUIRE) == (int)port && __atomic_load_n(&t->stopped, __ATOMIC_ACQUIRE)) sched_yield();
+  while (__atomic_load_n(&t->tid, __ATOMIC_ACQUIRE) == TID(port) && __atomic_load_n(&t->stopped, __ATOMIC_ACQUIRE)) sched_yield();
   return 0;
 }
 
-static int my_suspend(unsigned port) {
+static int suspend(unsigned port) {
   struct thread *t = find(port);
   if (!t || port == my_self()) return FAILS;
   __atomic_store_n(&t->wanted, 1, __ATOMIC_RELEASE);
-  if (syscall(SYS_tgkill, getpid(), port, SUSPEND)) return FAILS;
+  if (syscall(SYS_tgkill, getpid(), TID(port), SUSPEND)) return FAILS;
   while (!__atomic_load_n(&t->stopped, __ATOMIC_ACQUIRE)) {
-    if (__atomic_load_n(&t->tid, __ATOMIC_ACQUIRE) != (int)port || !t->wanted) return FAILS;
+    if (__atomic_load_n(&t->tid, __ATOMIC_ACQUIRE) != TID(port) || !t->wanted) return FAILS;
     sched_yield();
   }
   return 0;
 }
 
-static int my_state(unsigned port, int flavor, uint64_t *to, unsigned *words) {
-  struct thread *t = find(port);
-  if (!t || !t->stopped) return FAILS;
+/* LOADER_SUSPENDS=0: no thread can be suspended. */
+static int my_suspend(unsigned port) {
+  const char *can = getenv("LOADER_SUSPENDS");
+  return can && *can == '0' ? FAILS : suspend(port);
+}
+
+/* Registers of a thread that is not suspended are those of one moment, too. */
+static int copy_state(struct thread *t, int flavor, uint64_t *to, unsigned *words) {
   ucontext_t *u = t->context;
 #if __x86_64__
   greg_t *g = u->uc_mcontext.gregs;
@@ -179,6 +194,7 @@ static int my_state(unsigned port, int flavor, uint64_t *to, unsigned *words) {
   if (to[16] < (uint64_t)mach_call || to[16] >= (uint64_t)mach_call_end) return 0;
   if (*(uint16_t *)to[16] == 0x050f) to[16] += 2; /* it is to be made again */
   to[0] = 2u << 24 | (unsigned)t->call;
+  for (int i = 0; i < 4; i++) to[(int[]){4, 5, 3, 10}[i]] = (uint64_t)t->arguments[i];
 #else
   if (flavor != 6 || *words < 68) return FAILS;
   for (int i = 0; i < 31; i++) to[i] = u->uc_mcontext.regs[i];
@@ -186,8 +202,20 @@ static int my_state(unsigned port, int flavor, uint64_t *to, unsigned *words) {
   if (to[32] < (uint64_t)mach_call || to[32] >= (uint64_t)mach_call_end) return 0;
   if (*(uint32_t *)to[32] == 0xd4000001) to[32] += 4;
   to[16] = (uint64_t)t->call;
+  for (int i = 0; i < 4; i++) to[i] = (uint64_t)t->arguments[i];
 #endif
   return 0;
+}
+
+static int my_state(unsigned port, int flavor, uint64_t *to, unsigned *words) {
+  struct thread *t = find(port);
+  if (!t) return FAILS;
+  if (t->stopped) return copy_state(t, flavor, to, words);
+  int r = suspend(port);
+  if (r) return r;
+  r = copy_state(t, flavor, to, words);
+  my_resume(port);
+  return r;
 }
 
 /* Times are exact while a thread waits, and late by up to 10 ms while it runs. */
@@ -196,10 +224,10 @@ static int my_info(unsigned port, unsigned flavor, void *to, unsigned *words) {
   char path[64], text[256];
   struct timespec cpu;
   if (flavor != 5 || *words < sizeof x / 4 || !find(port)) return FAILS;
-  snprintf(path, sizeof path, "/proc/self/task/%u/stat", port);
+  snprintf(path, sizeof path, "/proc/self/task/%d/stat", TID(port));
   int fd = open(path, O_RDONLY), n = fd < 0 ? -1 : (int)read(fd, text, sizeof text - 1);
   if (fd >= 0) close(fd);
-  if (n <= 0 || syscall(SYS_clock_gettime, ~(int)port << 3 | 6, &cpu)) return GONE;
+  if (n <= 0 || syscall(SYS_clock_gettime, ~TID(port) << 3 | 6, &cpu)) return GONE;
   text[n] = 0;
   char *end = strrchr(text, ')'), *begin = strchr(text, '(');
   if (!end || !begin) return GONE;
@@ -220,6 +248,23 @@ static int my_read(unsigned task, uint64_t at, uint64_t n, uint64_t to, uint64_t
   return ok ? 0 : 1;
 }
 
+/* The word of an unfair lock has the port of its owner; the lowest bit is 0 if others wait. */
+static void my_lock(uint32_t *l) {
+  uint32_t own = my_self(), was = 0;
+  while (!__atomic_compare_exchange_n(l, &was, own, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+    uint32_t waited = was & ~1u;
+    if (was && (was == waited || __atomic_compare_exchange_n(l, &was, waited, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))) {
+      called_with(2, (long)l, waited, 0);
+      futex_wait(ULOCK_WAIT, (int *)l, (int)waited);
+      own &= ~1u; /* others may wait yet */
+    }
+    was = 0;
+  }
+}
+static void my_unlock(uint32_t *l) {
+  if (!(__atomic_exchange_n(l, 0, __ATOMIC_RELEASE) & 1)) syscall(SYS_futex, l, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+}
+
 static uint64_t my_cpu(int clock) {
   struct timespec t;
   clock_gettime(clock == 16 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
@@ -232,5 +277,6 @@ const struct function mach_functions[] = {
   {"_mach_task_self_", &task}, {"_mach_thread_self", my_self}, {"_mach_port_deallocate", my_deallocate},
   {"_thread_suspend", my_suspend}, {"_thread_resume", my_resume}, {"_thread_get_state", my_state}, {"_thread_info", my_info},
   {"_vm_read_overwrite", my_read}, {"_clock_gettime_nsec_np", my_cpu}, {"_pthread_introspection_hook_install", my_hook},
+  {"_os_unfair_lock_lock", my_lock}, {"_os_unfair_lock_unlock", my_unlock},
   {"_nanosleep", my_nanosleep}, {"_usleep", my_usleep}, {0, 0},
 };

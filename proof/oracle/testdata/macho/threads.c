@@ -107,8 +107,6 @@ static int my_sigmask(int how, const uint32_t *set, uint32_t *old) {
 static int my_threadid(void *none, uint64_t *to) { return *to = (uint64_t)gettid(), 0; }
 static int my_setname(const char *name) { return pthread_setname_np(pthread_self(), name); }
 static int my_qos(unsigned class, int priority) { return 0; }
-static void my_lock(uint32_t *l) { while (__atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE)) sched_yield(); }
-static void my_unlock(uint32_t *l) { __atomic_store_n(l, 0, __ATOMIC_RELEASE); }
 static void my_removed(void *f) {}
 static size_t stack_of(pthread_t of, int top) {
   pthread_attr_t attr;
@@ -126,7 +124,7 @@ const struct function thread_functions[] = {
   {"_pthread_key_create", my_key_create}, {"_pthread_key_delete", my_key_delete}, {"_pthread_setspecific", my_setspecific},
   {"_mach_absolute_time", my_time}, {"_mach_timebase_info", my_timebase}, {"_mach_wait_until", my_wait_until},
   {"_pthread_sigmask", my_sigmask}, {"_pthread_threadid_np", my_threadid}, {"_pthread_setname_np", my_setname},
-  {"_pthread_set_qos_class_self_np", my_qos}, {"_os_unfair_lock_lock", my_lock}, {"_os_unfair_lock_unlock", my_unlock},
+  {"_pthread_set_qos_class_self_np", my_qos},
   {"_pthread_get_stackaddr_np", my_stackaddr}, {"_pthread_get_stacksize_np", my_stacksize},
   {"__dyld_register_func_for_remove_image", my_removed}, {0, 0},
 };

@@ -16,10 +16,18 @@ typedef HANDLE thread_type;
 #else
 #include <pthread.h>
 #include <unistd.h>
+#ifdef UNFAIR /* of macOS */
+typedef unsigned lock_type;
+extern void os_unfair_lock_lock(lock_type *), os_unfair_lock_unlock(lock_type *);
+#define INIT(l) (void)0
+#define ENTER(l) os_unfair_lock_lock(l)
+#define LEAVE(l) os_unfair_lock_unlock(l)
+#else
 typedef pthread_mutex_t lock_type;
 #define INIT(l) pthread_mutex_init(l, NULL)
 #define ENTER(l) pthread_mutex_lock(l)
 #define LEAVE(l) pthread_mutex_unlock(l)
+#endif
 #define REST(ms) usleep((ms) * 1000)
 typedef pthread_t thread_type;
 static pthread_t begin(void *(*f)(void *)) {

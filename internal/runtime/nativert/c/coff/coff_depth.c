@@ -43,38 +43,26 @@ DEEP("__cairn_trace_upper", "xorl %r11d, %r11d\n")
 
 /* ---- fibers ---- */
 
-/* A fiber that another one takes the thread from leaves the list, by the stack pointer at that call, and the other one begins with
- * none. Places are few and shared: a stack that lost its place begins again with depth 1, so that more is recorded. */
-enum { PLACES = 4096, PLACE_SHIFT = 4 };
+/* A fiber that another one takes the thread from leaves the list, and the other one begins with none. */
+#define KEPT_DEPTH CAIRN_TRACE_DEPTH
+#include "depth_places.h"
 
-struct kept_list {
-  u64 key; /* 0: being written */
-  struct deep_list list;
-};
-static struct kept_list *kept_lists;
-
-static struct kept_list *place_of_stack(u64 sp) {
-  if (!kept_lists) kept_lists = VirtualAlloc(0, PLACES * sizeof *kept_lists, MEM_RESERVE | MEM_COMMIT, READWRITE);
-  return kept_lists ? &kept_lists[((sp >> PLACE_SHIFT) * 0x9e3779b97f4a7c15ull >> 32) % PLACES] : 0;
+static struct kept_list *kept_lists(void) {
+  static struct kept_list *all;
+  if (!load(&all)) store(&all, VirtualAlloc(0, PLACES * sizeof *all, MEM_RESERVE | MEM_COMMIT, READWRITE));
+  return all;
 }
 
 static void depth_left(u64 sp) {
   struct deep_list *l = own_list();
-  struct kept_list *k = place_of_stack(sp);
   while (l->count && l->call[l->count - 1] <= sp) l->count--; /* they have ended */
-  if (k) {
-    store(&k->key, 0);
-    copy(&k->list, l, sizeof *l);
-    store(&k->key, sp);
-  }
+  if (kept_lists()) keep_list(kept_lists(), sp, l->call, l->count);
   l->count = 0, *word_at(__cairn_deep) = 0;
 }
 
 static void depth_returned(u64 sp) {
   struct deep_list *l = own_list();
-  const struct kept_list *k = place_of_stack(sp);
-  if (k && load(&k->key) == sp) copy(l, &k->list, sizeof *l);
-  else l->count = 0;
+  l->count = kept_lists() ? kept_calls(kept_lists(), sp, l->call) : 0;
   *word_at(__cairn_deep) = l->count >= CAIRN_TRACE_DEPTH ? l->call[l->count - 1] : 0;
 }
 

@@ -77,6 +77,11 @@ static void record_stacks(struct process *p, struct ring *r) {}
 
 void __cairn_flight_turn(u64 sp) {}
 
+/* seal_last ends the chunk of this thread, which ends. */
+static void seal_last(struct process *p, struct ring *r) {
+  if (r->last && !r->last->used) seal_ring(r->last, own_flight()->position, now(p));
+}
+
 /* flight_left records the last exit, which the next entry does not imply. */
 static void flight_exit(u64 sp) {
   OWN_FLIGHT *at = own_flight();
@@ -107,32 +112,14 @@ static u64 of_flight_left(u64 r, u8 *vectors, u64 sp) {
 ROUTINE(flight_slow)
 ROUTINE(flight_left)
 
-/* take_keys makes two keys beside each other, and returns the first, 0 if there are none, or their slots are not where code looks for
- * them. */
-static u64 take_keys(void) {
-  enum { TRIES = 16 };
-  u64 key[TRIES], first = 0;
-  u32 n = 0;
-  while (!first && n < TRIES && !pthread_key_create(&key[n], 0)) {
-    u64 k = key[n++];
-    int there = pthread_setspecific(k, key) == 0 && own_slot(8 * k) == (u64)key;
-    pthread_setspecific(k, 0);
-    if (!there) break;
-    if (n >= 2 && key[n - 2] + 1 == k) first = k - 1;
-  }
-  for (u32 i = 0; i < n; i++)
-    if (!first || key[i] < first || key[i] > first + 1) pthread_key_delete(key[i]);
-  return first;
-}
-
 /* make_recorder makes the recorder, and reports whether there is one. Its image stays, as the state refers to its code. */
 static int make_recorder(struct process *p, const char *image) {
   struct flight *f = (struct flight *)anonymous(sizeof *f);
   u64 key = 0;
   if (f) f->sink = map_memory(CHUNK, PROT_RW);
-  if (!f || !f->sink || !pthread_key_delete || !(key = take_keys())) return print_error("no memory, or no two keys of pthread beside each other are left for --flight", ""), 0;
+  if (!f || !f->sink || !(key = take_keys(2, 0, 0))) return print_error("no memory, or no two keys of pthread beside each other are left for --flight", ""), 0;
   p->flight.local = 8 * key;
-  p->flight.left = call_left, p->flight.keep_window = keep_window;
+  p->flight.left = call_left, p->flight.seal = seal_last, p->flight.keep_window = keep_window;
   store(&p->flight.recorder, f);
   stay(image);
   return 1;

@@ -181,6 +181,7 @@ static struct thread *thread_of(struct process *p) {
 
 /* leave_ring gives the ring of this thread, which ends, to others. What it calls yet begins another one. */
 static void leave_ring(struct process *p, struct thread *t) {
+  p->flight.seal(p, t->ring);
   set_slot(p->flight.local, 0), set_slot(p->flight.local + 8, 0);
   take(p);
   t->ring->next = p->flight.free, p->flight.free = t->ring;

@@ -31,6 +31,12 @@ static void print_error(const char *what, const char *about) {
 }
 
 static void thread_ends(void *of);
+#if CAIRN_MODE == LOG_MODE_TRACE
+static void depth_ends(void *list);
+#define OWN_KEYS KEYS, thread_ends, depth_ends
+#else
+#define OWN_KEYS 1, thread_ends, 0
+#endif
 
 /* What a mode does. */
 #define NO_ROOM (CAIRN_MODE == LOG_MODE_TRACE ? "no memory" : "no room for a window of 4 GiB of addresses, and for what the calls need")
@@ -199,13 +205,24 @@ static int make_window(struct process *p) {
 }
 #endif
 
-/* make_key makes the key, and reports whether its slot is where inserted code looks for it. */
-static int make_key(struct process *p) {
-  if (pthread_key_create(&p->key, thread_ends)) return 0;
-  pthread_setspecific(p->key, p);
-  int there = own_slot(8 * p->key) == (u64)p;
-  pthread_setspecific(p->key, 0);
-  return there;
+/* take_keys makes n keys beside each other, at most KEYS, with what is called of values of the first and of the last when a thread ends.
+ * It returns the first, 0 if there are none, or their slots are not where inserted code looks for them. */
+enum { KEYS = 3 };
+static u64 take_keys(u32 n, void (*first)(void *), void (*last)(void *)) {
+  enum { TRIES = 15 };
+  u64 key[TRIES], of = 0;
+  u32 made = 0, run = 0;
+  while (!of && made + n - run <= TRIES && !pthread_key_create(&key[made], run == 0 ? first : run == n - 1 ? last : 0)) {
+    u64 k = key[made++];
+    int there = pthread_setspecific(k, key) == 0 && own_slot(8 * k) == (u64)key;
+    pthread_setspecific(k, 0);
+    if (!there) break;
+    run = run && key[made - 2] + 1 != k ? 0 : run + 1;
+    if (run == n) of = k + 1 - n;
+  }
+  for (u32 i = 0; i < made; i++)
+    if ((!of || key[i] < of || key[i] >= of + n) && pthread_key_delete) pthread_key_delete(key[i]);
+  return of;
 }
 
 /* ---- the clock ---- */
@@ -306,7 +323,7 @@ static struct process *make_state(void) {
   if (CAIRN_MODE != LOG_MODE_TRACE && p->off) return 0;
   p->zeros = map_memory(CHUNK, PROT_RW);
   if (!p->zeros || !start_mode(p)) print_error(NO_ROOM, "");
-  else if (make_key(p)) return p;
+  else if ((p->key = take_keys(OWN_KEYS))) return p;
   else print_error("no thread-local storage where code looks for it", "");
   return 0;
 }
@@ -370,6 +387,7 @@ __attribute__((__constructor__(101))) static void begin_process(void) {
 #include "macho_routine.h"
 #if CAIRN_MODE == LOG_MODE_TRACE
 #include "macho_trace.c"
+#include "macho_depth.c"
 #elif CAIRN_MODE == LOG_MODE_STACKS
 #include "macho_tree.c"
 #else

@@ -5,6 +5,7 @@
  *   macho_words.h     the environment
  *   macho_routine.h   routines that inserted code calls
  *   macho_trace.c     mode trace: chunks of events
+ *   macho_depth.c     mode trace with --depth
  *   macho_tree.h      mode stacks: what the trees of calls, which are those of other systems, get from this one
  *   macho_tree.c      where inserted code comes to
  *   macho_spike.c     mode spike: threads, stacks by frame pointers, what inserted code calls
@@ -163,6 +164,7 @@ struct process {
     u64 local;               /* where a thread has its words, from its block */
     struct ring *free;       /* of threads that have ended */
     void (*left)(struct process *, u64 sp);
+    void (*seal)(struct process *, struct ring *);
     void (*keep_window)(struct process *, struct thread *, u64 number, u64 lo, u64 hi, u64 e);
   } flight;
   struct {

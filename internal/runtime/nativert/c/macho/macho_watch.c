@@ -51,11 +51,13 @@ static void unwatch_own(struct watch *k) {
 }
 
 static watched_hook other_hook;
+static u32 hooked; /* other_hook is known */
 
 /* thread_event is called by each thread that begins or ends. */
 static void thread_event(u32 event, u64 thread, void *at, u64 size) {
   enum { BEGINS = 2, ENDS = 3 };
   struct process *p = shared.process;
+  while (!load(&hooked)) nap();
   if (other_hook) other_hook(event, thread, at, size);
   if (!p || !p->watch || (event != BEGINS && event != ENDS)) return;
   struct watched *w = event == BEGINS ? watch_thread(p) : watched_of(p->watch, own_tid());
@@ -84,9 +86,6 @@ static u64 cpu_of_watched(struct watch *k, const struct watched *w) {
 
 static u64 cpu_ns(struct process *p, u64 n) { return n; }
 static u64 cpu_step(const struct watch *k) { return 0; }
-
-/* holder_of: who has a lock is not known. */
-static u32 holder_of(const struct watch *k, const struct watched *w) { return 0; }
 
 /* own_cpu returns how long this thread has run, exactly. */
 static u64 own_cpu(struct watch *k, const struct watched *w) {
@@ -121,6 +120,7 @@ static u64 copy_stack(struct watch *k, const struct watched *w) {
 }
 
 #if __aarch64__
+#define ARGUMENT(n) (n)
 #define REGISTER_FP 29
 #define REGISTER_SP 31
 #define REGISTER_PC 32
@@ -134,6 +134,7 @@ static i64 call_of(const struct watch *k, u64 pc) {
   return n < 0 ? MACH - n : n;
 }
 #else
+#define ARGUMENT(n) ((n) == 0 ? 4 : (n) == 1 ? 5 : 10) /* rdi, rsi; 3: r10 */
 #define REGISTER_FP 6
 #define REGISTER_SP 7
 #define REGISTER_PC 16
@@ -167,20 +168,50 @@ static void find_context(struct process *p, struct watch *k) {
   else *c = (struct context){pc, sp, 0, 0};
 }
 
-/* stop copies the registers and the stack of a thread, and reports whether it could. The thread is suspended only here. */
+/* same_place reports whether a thread is where it was when its registers were copied. */
+static int same_place(const struct watch *k, const struct watched *w) {
+  u64 now[STATE_WORDS / 2];
+  u32 words = STATE_WORDS;
+  return !k->mach.state(w->port, STATE, (u32 *)now, &words) && now[REGISTER_PC] == k->state[REGISTER_PC] && now[REGISTER_SP] == k->state[REGISTER_SP] &&
+         now[REGISTER_FP] == k->state[REGISTER_FP];
+}
+
+/* stop copies the registers and the stack of a thread, and reports whether it could. One that waits is not suspended, but must be at
+ * the same place after that: a program that suspends its threads might suspend this one while this one suspends that program's thread. Only a
+ * thread that runs in a call that is late is suspended. */
 static int stop(struct watch *k, const struct watched *w) {
+  enum { RUNNING = 1 };
   u32 words = STATE_WORDS;
   u64 n = 0;
-  if (load(&w->ended) || k->mach.suspend(w->port)) return 0;
+  if (load(&w->ended) || !ask(k, w, &k->about)) return 0;
+  int runs = k->about.run_state == RUNNING;
+  if (runs && k->mach.suspend(w->port)) return 0;
   if (!k->mach.state(w->port, STATE, (u32 *)k->state, &words)) {
     k->low = k->state[REGISTER_SP] & -16ul;
     n = copy_stack(k, w);
   }
-  k->mach.resume(w->port);
+  if (runs) k->mach.resume(w->port);
+  else if (n && !same_place(k, w)) return 0;
   k->high = k->low + n;
   k->delta = (u64)k->copy - k->low;
   if (n) find_context(shared.process, k);
   return n != 0;
+}
+
+/* holder_of returns the thread that has the lock which a stopped thread waits for, 0 if it is not known. The system call for a mutex gets
+ * the thread that had it. That for an os_unfair_lock, which newer systems use for mutexes too, gets its address: there is the port of the
+ * thread that has it, whose lowest bit tells something else. */
+static u32 holder_of(const struct watch *k, const struct watched *w) {
+  enum { MUTEXWAIT = 301, ULOCK_WAIT = 515, ULOCK_WAIT2 = 544, OPERATION = 0xff, UNFAIR_LOCK = 2 };
+  const u64 *r = k->state;
+  u32 owner = 0, of = 0;
+  u64 lock = r[ARGUMENT(k->call == MUTEXWAIT ? 0 : 1)];
+  if (k->call == MUTEXWAIT) of = (u32)r[ARGUMENT(3)];
+  if ((k->call == ULOCK_WAIT || k->call == ULOCK_WAIT2) && (r[ARGUMENT(0)] & OPERATION) == UNFAIR_LOCK && read_memory(k, lock, &owner, 4) && owner)
+    for (const struct watched *x = k->thread; x < k->thread + WATCHED; x++)
+      if (load(&x->tid) && x->port == (owner | 1)) of = x->tid;
+  ((struct watched *)w)->lock = lock;
+  return of == w->tid ? 0 : of;
 }
 
 /* call_at returns the number of the system call that a thread that waits is in, or RAN. */
@@ -213,7 +244,9 @@ static void clock_begins(struct process *p) {
 
 /* hear makes threads that begin be watched. This image stays. */
 static void hear(struct process *p) {
-  if (p->watch && pthread_introspection_hook_install) other_hook = pthread_introspection_hook_install(thread_event);
+  if (!p->watch || !pthread_introspection_hook_install) return;
+  other_hook = pthread_introspection_hook_install(thread_event);
+  store(&hooked, 1);
 }
 
 /* fork_watch makes a child watch this thread alone. */
