@@ -446,14 +446,38 @@ func (m aarch64Timing) leaveMark(t *timer, kind, _ int, stub *stubText) string {
 }
 
 func (m aarch64Timing) stackMark(t *timer, kind, _ int, stub *stubText) string {
-	return m.eventPlace(t, 0, stub) + "\tmov\tx16, sp\n\tlsr\tx16, x16, 4\n\tstur\tw16, [x17, -8]\n\tmov\tw16, " + strconv.Itoa(kind) +
+	return m.markBelow(t, kind, 0, stub)
+}
+
+// markBelow is stackMark with pushed bytes on the stack.
+func (m aarch64Timing) markBelow(t *timer, kind, pushed int, stub *stubText) string {
+	return m.eventPlace(t, pushed, stub) + "\tmov\tx16, sp\n\tlsr\tx16, x16, 4\n\tstur\tw16, [x17, -8]\n\tmov\tw16, " + strconv.Itoa(kind) +
 		"\n\tstur\tw16, [x17, -4]\n"
 }
 
-// tailSwitch leaves the jump: with a call there, the return address would be where no unwind directive says.
-func (aarch64Timing) tailSwitch(*timer, *bodyInsn, func(int) string, *stubText) string { return "" }
+// frameOf puts the return address on the stack around code.
+func (aarch64Timing) frameOf(t *timer, code string) string {
+	row, end := "", ""
+	if t.unwinding {
+		row, end = "\t.cfi_offset 30, -8\n", "\t.cfi_restore 30\n"
+	}
+	return push("x29", "x30", t.unwinding) + row + code + pop("x29", "x30", t.unwinding) + end
+}
 
-func (aarch64Timing) treeTail(*timer, *bodyInsn, string) string { return "" }
+func (m aarch64Timing) tailSwitch(t *timer, in *bodyInsn, record func(kind int) string, stub *stubText) string {
+	if in.word != "b" {
+		return ""
+	}
+	return m.frameOf(t, m.markBelow(t, wire.EventSuspend, 16, stub)+t.depth(traceLeaves, in.at)+"\tbl\t"+string(bytes.TrimSpace(t.spelled(in, in.rest)))+"\n"+
+		m.markBelow(t, wire.EventResume, 16, stub)+t.depth(traceReturns, in.at)) + record(wire.EventArrive) + record(wire.EventExit) + "\tret\n"
+}
+
+func (m aarch64Timing) treeTail(t *timer, in *bodyInsn, id string) string {
+	if in.word != "b" {
+		return ""
+	}
+	return m.frameOf(t, "\tbl\t"+string(bytes.TrimSpace(t.spelled(in, in.rest)))+"\n") + m.treeArrive(t, arrival{at: in.at, changed: true}, id) + m.treeExit(t, 0) + "\tret\n"
+}
 
 // shallow returns code for an event that is recorded only in calls up to a depth.
 func (m aarch64Timing) shallow(t *timer, event string, kind, pushed int, stub *stubText) string {
@@ -564,20 +588,15 @@ func (t *timer) entryStack(at int) string {
 
 func (aarch64Timing) inFrame(t *timer, routine string, at int) string { return t.inFrame(routine, at) }
 
-func (aarch64Timing) tailCall(t *timer, in *bodyInsn) string {
+func (m aarch64Timing) tailCall(t *timer, in *bodyInsn) string {
 	if in.word != "b" {
 		return ""
-	}
-	row, end := "", ""
-	if t.unwinding {
-		row, end = "\t.cfi_offset 30, -8\n", "\t.cfi_restore 30\n"
 	}
 	leaves := ""
 	if leavesStack(in) {
 		leaves = "\tbl\t" + timedLeaves + "\n"
 	}
-	return push("x29", "x30", t.unwinding) + row + "\tbl\t" + timedSuspends + "\n" + leaves + "\tbl\t" + string(bytes.TrimSpace(in.rest)) + "\n\tbl\t" + timedResumes + "\n" +
-		pop("x29", "x30", t.unwinding) + end
+	return m.frameOf(t, "\tbl\t"+timedSuspends+"\n"+leaves+"\tbl\t"+string(bytes.TrimSpace(in.rest))+"\n\tbl\t"+timedResumes+"\n")
 }
 
 func (aarch64Timing) again(t *timer, a arrival, code string) string {

@@ -273,7 +273,7 @@ func (m x86Timing) tailSwitch(t *timer, in *bodyInsn, record func(kind int) stri
 	if t.unwinding {
 		down, up = "\t.cfi_adjust_cfa_offset 8\n", "\t.cfi_adjust_cfa_offset -8\n"
 	}
-	return "\tsubq\t$8, %rsp\n" + down + m.stackMark(t, wire.EventSuspend, in.at, stub) + t.depth(traceLeaves, in.at) + "\tcall\t" + string(bytes.TrimSpace(in.rest)) + "\n" +
+	return "\tsubq\t$8, %rsp\n" + down + m.stackMark(t, wire.EventSuspend, in.at, stub) + t.depth(traceLeaves, in.at) + "\tcall\t" + string(bytes.TrimSpace(t.spelled(in, in.rest))) + "\n" +
 		m.stackMark(t, wire.EventResume, in.at, stub) + t.depth(traceReturns, in.at) + "\taddq\t$8, %rsp\n" + up + record(wire.EventArrive) + record(wire.EventExit) + "\tret\n"
 }
 
@@ -387,7 +387,7 @@ func (m x86Timing) treeTail(t *timer, in *bodyInsn, id string) string {
 	if t.unwinding {
 		down, up = "\t.cfi_adjust_cfa_offset 8\n", "\t.cfi_adjust_cfa_offset -8\n"
 	}
-	return "\tsubq\t$8, %rsp\n" + down + "\tcall\t" + string(bytes.TrimSpace(in.rest)) + "\n\taddq\t$8, %rsp\n" + up +
+	return "\tsubq\t$8, %rsp\n" + down + "\tcall\t" + string(bytes.TrimSpace(t.spelled(in, in.rest))) + "\n\taddq\t$8, %rsp\n" + up +
 		m.treeArrive(t, arrival{at: in.at, changed: true}, id) + m.treeExit(t, 0) + "\tret\n"
 }
 
