@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/cairnprof/cairn/internal/protowire"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Errors of damaged profiles.

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/cairnprof/cairn/internal/protowire"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Write writes the profile, compressed with gzip.

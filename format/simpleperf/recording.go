@@ -7,7 +7,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/cairnprof/cairn/internal/protowire"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/cairnprof/cairn/internal/stablesort"
 )

@@ -17,7 +17,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/protowire"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/cairnprof/cairn/internal/saturate"
 	"github.com/cairnprof/cairn/sample"

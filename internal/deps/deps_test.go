@@ -36,7 +36,7 @@ type room struct {
 
 // rooms are in the order in which data meets them: each uses only those above it.
 var rooms = []room{
-	{"ground", "data types shared by all rooms; names of MSVC's C++; the cursor that reads bytes; opening of large inputs; object stores; disks and locks of files", "prof calllog sample internal/bytecur internal/callstack internal/disjoint internal/disk internal/filelock internal/golden internal/jsontext internal/lazyregexp internal/logfile internal/msname internal/objectstore internal/packed internal/prefetch internal/protowire internal/saturate internal/shorttest internal/splitmix internal/stablesort", ""},
+	{"ground", "data types shared by all rooms; names of MSVC's C++; the cursor that reads bytes; opening of large inputs; object stores; disks and locks of files", "prof calllog sample internal/bytecur internal/callstack internal/disjoint internal/disk internal/filelock internal/golden internal/jsontext internal/lazyregexp internal/logfile internal/msname internal/objectstore internal/packed internal/prefetch internal/saturate internal/shorttest internal/splitmix internal/stablesort", ""},
 	{"format", "readers and writers of files, each with a description of its format", "format", "ground"},
 	{"binary", "readers of programs: sections, symbols, lines, instructions", "internal/binary", "ground format"},
 	{"report", "tables, JSON, colour and pages", "internal/report", "ground"},
@@ -92,22 +92,23 @@ var reaches = strings.Fields(`
 
 // modules are those of others, with the packages that import them.
 var modules = map[string]string{
-	"github.com/ianlancetaylor/demangle": "internal/instrument/probe internal/instrument/wrap internal/report",
-	"github.com/klauspost/compress/zstd": "format/parquet format/perfdata format/perfdata/perfdatatest internal/binary/objfile internal/packed internal/layout/order internal/logfile internal/page/web internal/fleet/client internal/fleet/collector internal/fleet/gate",
-	"github.com/parquet-go/parquet-go":   "format/calls/callstest",
-	"github.com/spf13/cobra":             "cmd/cairn internal/cli internal/output internal/verb",
-	"github.com/spf13/cobra/doc":         "cmd/cairn",
-	"github.com/spf13/pflag":             "internal/cli internal/verb internal/toolchain",
-	"github.com/ulikunitz/xz/lzma":       "internal/binary/objfile",
-	"go.yaml.in/yaml/v3":                 "format/mip format/xray",
-	"golang.org/x/arch/arm64/arm64asm":   "internal/binary/asmtext",
-	"golang.org/x/arch/x86/x86asm":       "internal/binary/asmtext",
-	"golang.org/x/exp/trace":             "format/gotrace",
-	"golang.org/x/sys/unix":              "internal/fleet/depot",
-	"golang.org/x/sys/windows":           "internal/disk internal/filelock internal/profile/rawfiles internal/spikes/spikecontrol internal/verb",
-	"golang.org/x/term":                  "internal/verb",
-	"modernc.org/sqlite":                 "internal/calls/calldb",
-	"modernc.org/sqlite/vtab":            "internal/calls/calldb",
+	"github.com/ianlancetaylor/demangle":            "internal/instrument/probe internal/instrument/wrap internal/report",
+	"github.com/klauspost/compress/zstd":            "format/parquet format/perfdata format/perfdata/perfdatatest internal/binary/objfile internal/packed internal/layout/order internal/logfile internal/page/web internal/fleet/client internal/fleet/collector internal/fleet/gate",
+	"github.com/parquet-go/parquet-go":              "format/calls/callstest",
+	"github.com/spf13/cobra":                        "cmd/cairn internal/cli internal/output internal/verb",
+	"github.com/spf13/cobra/doc":                    "cmd/cairn",
+	"github.com/spf13/pflag":                        "internal/cli internal/verb internal/toolchain",
+	"google.golang.org/protobuf/encoding/protowire": "internal/export internal/export/deliver format/pprof format/pprofstacks format/simpleperf",
+	"github.com/ulikunitz/xz/lzma":                  "internal/binary/objfile",
+	"go.yaml.in/yaml/v3":                            "format/mip format/xray",
+	"golang.org/x/arch/arm64/arm64asm":              "internal/binary/asmtext",
+	"golang.org/x/arch/x86/x86asm":                  "internal/binary/asmtext",
+	"golang.org/x/exp/trace":                        "format/gotrace",
+	"golang.org/x/sys/unix":                         "internal/fleet/depot",
+	"golang.org/x/sys/windows":                      "internal/disk internal/filelock internal/profile/rawfiles internal/spikes/spikecontrol internal/verb",
+	"golang.org/x/term":                             "internal/verb",
+	"modernc.org/sqlite":                            "internal/calls/calldb",
+	"modernc.org/sqlite/vtab":                       "internal/calls/calldb",
 }
 
 // impure are the packages, and those below them, that a pure one may not have.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/protowire"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/cairnprof/cairn/format/pprof"
 )

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairnprof/cairn/internal/protowire"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	pdt "github.com/cairnprof/cairn/format/perfdata/perfdatatest"
 	"github.com/cairnprof/cairn/format/simpleperf"
