@@ -44,6 +44,7 @@ const inlinees = 0xf6
 const (
 	maxNested = 1 << 10
 	maxScope  = 1 << 10 // bytes of the name of a scope
+	minPart   = 8       // bytes of a file for each part of inlined code: linkers write hundreds
 )
 
 // Inlined is a call that was inlined.
@@ -75,6 +76,7 @@ func (f *File) Inlined() ([]Inlined, error) {
 	if err != nil {
 		return nil, err
 	}
+	parts := f.size / minPart // that may follow
 	for _, m := range f.modules {
 		c, err := f.stream(m.stream)
 		if err != nil {
@@ -88,7 +90,7 @@ func (f *File) Inlined() ([]Inlined, error) {
 		}
 		symbols.U32()  // signature
 		var open []int // the call that each open record is in, -1: none
-		function, deepest := Function{}, 0
+		function, deepest, tooMany := Function{}, 0, false
 		err = eachRecord(symbols, func(kind uint16, r *bytecur.Cursor) {
 			inside := -1
 			if len(open) > 0 {
@@ -107,9 +109,10 @@ func (f *File) Inlined() ([]Inlined, error) {
 				id := r.U32()
 				begin := begins[id]
 				in := Inlined{Name: names.name(id), Section: function.Section, Function: function.Offset, Parent: inside, Line: begin.line}
-				a := annotations{data: r.Bytes(uint64(r.Len())), base: function.Offset, file: begin.file, line: begin.line}
+				a := annotations{data: r.Bytes(uint64(r.Len())), base: function.Offset, file: begin.file, line: begin.line, most: parts}
 				a.read(func(sum uint32) string { return f.fileName(sums, sum) })
-				in.Parts = a.parts
+				in.Parts, parts = a.parts, parts-uint64(len(a.parts))
+				tooMany = tooMany || a.most == 0
 				open = append(open, len(all))
 				all = append(all, in)
 			case sEnd, sInlineEnd, sProcIDEnd:
@@ -119,6 +122,9 @@ func (f *File) Inlined() ([]Inlined, error) {
 		})
 		if err != nil {
 			return nil, err
+		}
+		if tooMany {
+			return nil, fmt.Errorf("a PDB file of %d bytes has more than %d parts of inlined code", f.size, f.size/minPart)
 		}
 		if deepest > maxNested {
 			return nil, fmt.Errorf("symbols of a PDB file lie more than %d deep", maxNested)
@@ -154,6 +160,7 @@ type annotations struct {
 	line  uint32
 	open  bool // the last part has no end
 	parts []Part
+	most  uint64 // parts that may follow
 }
 
 // Opcodes, with one operand unless they say otherwise.
@@ -170,7 +177,7 @@ const (
 
 // read reads the parts. What follows damage is left out.
 func (a *annotations) read(file func(sum uint32) string) {
-	for len(a.data) > 0 {
+	for len(a.data) > 0 && a.most > 0 {
 		op, v := a.number(), uint32(0)
 		if op == 0 {
 			break
@@ -205,6 +212,7 @@ func (a *annotations) read(file func(sum uint32) string) {
 func (a *annotations) move(by uint32) {
 	a.at += by
 	a.end(a.at)
+	a.most--
 	a.parts = append(a.parts, Part{Offset: a.base + a.at, Line: a.line, File: a.file})
 	a.open = true
 }
@@ -282,7 +290,7 @@ func (f *File) readRecords(stream uint16) (out records, err error) {
 	out.first = c.U32()
 	c.Bytes(max(header, 12) - 12)
 	for c.Len() >= 4 {
-		out.all = append(out.all, c.Bytes(uint64(c.U16())))
+		out.all = append(out.all, c.Bytes(max(2, uint64(c.U16())))) // the kind at least
 	}
 	if c.Err() != nil {
 		return out, fmt.Errorf("types of a PDB file: %w", c.Err())

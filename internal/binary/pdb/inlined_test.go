@@ -3,12 +3,14 @@ package pdb
 import (
 	"bytes"
 	"reflect"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 )
 
-// withInlined returns a file of a function f with a call of ns::S::g, in which one of h is, and what names them.
-func withInlined() []byte {
+// withInlined returns a file of a function f with a call of ns::S::g, in which one of h is, and what names them; and with more symbols.
+func withInlined(more ...[]byte) []byte {
 	types := func(records ...[]byte) []byte {
 		body := slices.Concat(records...)
 		return append(u32(20040203, 56, 0x1000, 0x1000+uint32(len(records)), uint32(len(body)), 0, 0, 0, 0, 0, 0, 0, 0, 0), body...)
@@ -20,7 +22,7 @@ func withInlined() []byte {
 		site(0x1000, opFile, 8, opLengthMove, 3, 10, 0),
 		record(sInlineEnd), record(sInlineEnd),
 		site(0x1002, opCode, 0x81, 0x00, opLine, 3, opMove, 1), // without an end
-		record(sInlineEnd), record(sEnd))
+		record(sInlineEnd), bytes.Join(more, nil), record(sEnd))
 	line := slices.Concat(
 		part(checksums, u32(1), make([]byte, 4), u32(5), make([]byte, 4)),
 		part(inlinees, u32(0, 0x1000, 0, 30, 0x1001, 0, 10)))
@@ -53,6 +55,26 @@ func TestInlined(t *testing.T) {
 	}
 	if !reflect.DeepEqual(got, want) || err != nil {
 		t.Errorf("%+v, want %+v: %v", got, want, err)
+	}
+}
+
+// TestInlinedRoom checks that a file whose opcodes only begin parts does not take many times its size.
+func TestInlinedRoom(t *testing.T) {
+	many := bytes.Repeat([]byte{opMove, 1}, 30_000)
+	data := withInlined(slices.Repeat([][]byte{record(sInline, u32(0, 0, 0x1002), many), record(sInlineEnd)}, 10)...)
+	f, err := Open(bytes.NewReader(data), uint64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err = f.Inlined()
+	runtime.ReadMemStats(&after)
+	if err == nil || !strings.Contains(err.Error(), "parts of inlined code") {
+		t.Errorf("error %v", err)
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > 32*uint64(len(data)) {
+		t.Errorf("it takes %d bytes for a file of %d", n, len(data))
 	}
 }
 

@@ -6,7 +6,7 @@
 
 #define CHUNK ((u64)LOG_CHUNK_SIZE)
 #define PAYLOAD ((u64)LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE)
-enum { SEGMENT = 16, FLIGHT_NONE = 0, FLIGHT_WORDS = 3 };
+enum { FLIGHT_NONE = 0, FLIGHT_WORDS = 3 };
 
 /* Position, clock and left are as in c/timed/timed.h. base is that of the stack on which the last event was. */
 struct flight_at {
@@ -23,35 +23,9 @@ struct flight_at {
 #define block_most() 0
 #define unblock(mask) ((void)(mask))
 #define thread_number() GetCurrentThreadId()
+#define map_chunk(p) map_next(p)
 
-
-/* fresh_chunk returns a chunk of the file that was never used, or 0. */
-static struct chunk *fresh_chunk(struct process *p, struct ring *r) {
-  if (!r->fresh) {
-    struct chunk *c = (struct chunk *)anonymous(SEGMENT * sizeof *c);
-    for (u32 i = 1; c && i < SEGMENT; i++) c[i - 1].next = &c[i];
-    r->fresh = c;
-  }
-  struct chunk *c = r->fresh;
-  if (!c || !take(p)) return 0;
-  c->at = map_next(p);
-  give(p);
-  if (!c->at) return 0;
-  r->fresh = c->next;
-  return c;
-}
-
-/* ring_of returns the ring of this thread, which it makes, or takes from one that has ended; 0 without memory. */
-static struct ring *ring_of(struct process *p) {
-  struct thread *t = thread_of(p);
-  if (!t || t->ring) return t ? t->ring : 0;
-  if (load(&p->flight.free) && take(p)) {
-    if ((t->ring = p->flight.free)) p->flight.free = t->ring->next;
-    give(p);
-  }
-  if (!t->ring) t->ring = (struct ring *)anonymous(sizeof *t->ring);
-  return t->ring;
-}
+#include "flight_memory.h"
 
 static void append(u32 function, u32 sp);
 

@@ -4,7 +4,7 @@
 #include "flight.h"
 
 #define PAYLOAD ((u64)LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE)
-enum { SEGMENT = 16, FLIGHT_NONE = 0 };
+enum { FLIGHT_NONE = 0 };
 
 /* Position, clock and left are as in c/timed/timed.h. */
 struct flight_at {
@@ -40,35 +40,7 @@ static void zero_chunk(u8 *at) {
   for (u64 i = 0; i < CHUNK / 8; i++) ((volatile u64 *)at)[i] = 0;
 }
 
-/* fresh_chunk returns a chunk of the file that was never used, or 0. */
-static struct chunk *fresh_chunk(struct process *p, struct ring *r) {
-  if (!r->fresh) {
-    struct chunk *c = (struct chunk *)anonymous(SEGMENT * sizeof *c);
-    for (u32 i = 1; c && i < SEGMENT; i++) c[i - 1].next = &c[i];
-    r->fresh = c;
-  }
-  struct chunk *c = r->fresh;
-  if (!c) return 0;
-  take(p);
-  c->at = map_chunk(p);
-  give(p);
-  if (!c->at) return 0;
-  r->fresh = c->next;
-  return c;
-}
-
-/* ring_of returns the ring of this thread, which it makes, or takes from one that has ended; 0 without memory. */
-static struct ring *ring_of(struct process *p) {
-  struct thread *t = thread_of(p);
-  if (!t || t->ring) return t ? t->ring : 0;
-  if (load(&p->flight.free)) {
-    take(p);
-    if ((t->ring = p->flight.free)) p->flight.free = t->ring->next;
-    give(p);
-  }
-  if (!t->ring) t->ring = (struct ring *)anonymous(sizeof *t->ring);
-  return t->ring;
-}
+#include "flight_memory.h"
 
 /* Other stacks than the thread's own are not known. */
 static void record_stacks(struct process *p, struct ring *r) {}

@@ -21,6 +21,12 @@ static u8 *anonymous(u64 size) {
   u8 *m = mmap(0, size, PROT_RW, MAP_PRIVATE | MAP_ANON, -1, 0);
   return m == (u8 *)-1 ? 0 : m;
 }
+#define release(at, size) munmap(at, size)
+#if __aarch64__
+#define relax() __asm__ volatile("yield")
+#else
+#define relax() __asm__ volatile("pause")
+#endif
 
 /* clear uses volatile accesses, so that no compiler replaces it by a call. */
 static void clear(void *to, u64 n) {

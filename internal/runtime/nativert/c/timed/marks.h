@@ -162,8 +162,11 @@ void __cairn_next_frame(void) {
 /* ---- channels ---- */
 
 static void lock(u32 *l) {
-  for (u32 i = 0; __atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE) && i < 2000; i++)
-    if (i > 100) nap();
+  enum { SPINS = 100, TRIES = 2000 };
+  for (u32 i = 0; __atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE) && i < TRIES; i++) {
+    if (i > SPINS) nap();
+    for (u32 k = 0; i <= SPINS && k < SPINS && load(l); k++) relax();
+  }
 }
 static void unlock(u32 *l) { store(l, 0); }
 
@@ -241,8 +244,10 @@ int __cairn_on_spike(void (*told)(const struct spike *)) {
   u32 error = last_error();
   struct spikes *s = load(&p->spikes), *none = 0;
   if (!s && told && (s = (struct spikes *)anonymous(sizeof *s)) &&
-      !__atomic_compare_exchange_n(&p->spikes, &none, s, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+      !__atomic_compare_exchange_n(&p->spikes, &none, s, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    release(s, sizeof *s);
     s = none; /* there is one already */
+  }
   if (s) store(&s->told, told);
   set_last_error(error);
   return s != 0;

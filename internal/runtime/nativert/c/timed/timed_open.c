@@ -18,8 +18,7 @@ enum { COST = 100, PAUSE = SECOND, MAX_WALK = 256 };
 enum { REST = (LOG_MAX_PEER + 7) / 8 * 8 + 8, INNER = 16 }; /* the text, and who has the lock */
 enum { ENTRIES = (LOG_OPEN_SLOT - LOG_OPEN_SIZE - REST) / LOG_ENTRY_SIZE };
 
-/* The fields of a record, in words; package wire describes them. */
-enum { AT = 1, ENDED = 2, UNTIL = 3, SINCE = 4, THRESHOLD = 5, FRAME_NUMBER = 6, FLAGS = 7, COUNTS = 8, CPU = 9, NUMBER = 10, NAME = 11 };
+#include "open_record.h"
 
 /* ---- threads ---- */
 
@@ -125,16 +124,6 @@ static void list(struct process *p, struct open_state *o) {
 /* ---- records ---- */
 
 static u64 *fields(const struct open_call *c) { return (u64 *)c->record; }
-
-/* begin_change makes readers ignore a record, and end_change makes it valid again. */
-static void begin_change(u64 *f) {
-  u32 *edition = (u32 *)(f + NUMBER);
-  store(edition, *edition | 1);
-}
-static void end_change(u64 *f) {
-  u32 *edition = (u32 *)(f + NUMBER);
-  store(edition, (*edition | 1) + 1);
-}
 
 static void close_call(struct open_call *c, u64 time, u32 how) {
   u64 *f = fields(c);

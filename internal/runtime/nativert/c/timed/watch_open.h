@@ -3,18 +3,7 @@
 
 enum { INNER = 16, OPEN_ENTRIES = (LOG_OPEN_SLOT - LOG_OPEN_SIZE) / LOG_ENTRY_SIZE };
 
-/* The fields of a record, in words; package wire describes them. */
-enum { AT = 1, ENDED = 2, UNTIL = 3, SINCE = 4, THRESHOLD = 5, FRAME_NUMBER = 6, FLAGS = 7, COUNTS = 8, CPU = 9, NUMBER = 10, NAME = 11 };
-
-/* begin_change makes readers ignore a record, and end_change makes it valid again. */
-static void begin_change(u64 *f) {
-  u32 *edition = (u32 *)(f + NUMBER);
-  store(edition, *edition | 1);
-}
-static void end_change(u64 *f) {
-  u32 *edition = (u32 *)(f + NUMBER);
-  store(edition, (*edition | 1) + 1);
-}
+#include "open_record.h"
 
 static void close_call(struct watched *w, u64 time, u32 how) {
   u64 *f = (u64 *)w->record;
