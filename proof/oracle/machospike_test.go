@@ -206,7 +206,7 @@ func TestMachOMarks(t *testing.T) {
 					}
 				}
 				program := make("spike --threshold 10ms --only ^$", filepath.Join("testdata", "macho", "marks.c"))
-				checkScenarios(t, t.TempDir(), program, exceptions, run(program))
+				checkScenarios(t, t.TempDir(), program, scenariosOf(exceptions, 0), run(program))
 				for mode, want := range map[string]string{"stacks": "off 3\n", "trace": "off 3\n", "count": "off 3\n", "spike": "on 3\n"} {
 					checkAnswer(t, run(make(mode, filepath.Join("testdata", "macho", "marked.c")))(t.TempDir()), want)
 				}

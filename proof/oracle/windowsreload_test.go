@@ -116,7 +116,11 @@ func (w *windows) quick(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "quick.exe")
 	output(t, command(t, cairn, "cc", "--strict", "--mode", "spike", "--threshold", "1ms", "--small", "0", mingw+"gcc", "-O2", "-static", "-Wall", "-Werror", "-o", program, filepath.Join("testdata", "windowsspikes", "quick.c")))
-	for range 12 {
+	times := 12
+	if testing.Short() {
+		times = 4
+	}
+	for range times {
 		if !w.unless(t, 4, filepath.Join(dir, "logs"), program) || !w.unless(t, 4, filepath.Join(dir, "logs"), program, "at once") {
 			return
 		}
