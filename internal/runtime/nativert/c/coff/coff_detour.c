@@ -237,8 +237,22 @@ static void of_detour_exit(struct process *p, const struct registers *r) {
   end(t);
 }
 
+/* of_detour_raises: longjmp is called next, which is not an exception that the process sees. */
+static void of_detour_raises(struct process *p, const struct registers *r) {
+  of_raises(p, r);
+  note_raised();
+}
+
 ROUTINE(detour_enter)
 ROUTINE(detour_exit)
+ROUTINE(detour_raises)
+
+/* What the program calls in place of longjmp. */
+__attribute__((used)) u64 __cairn_longjmp;
+void __cairn_detour_longjmp(void);
+__asm__(".text\n.globl __cairn_detour_longjmp\n.def __cairn_detour_longjmp; .scl 2; .type 32; .endef\n.seh_proc __cairn_detour_longjmp\n"
+        "__cairn_detour_longjmp:\nsubq $8, %rsp\n.seh_stackalloc 8\n.seh_endprologue\ncall __cairn_detour_raises\n"
+        "addq $8, %rsp\njmp *__cairn_longjmp(%rip)\n.seh_endproc\n");
 
 #include "coff_patch.c"
 

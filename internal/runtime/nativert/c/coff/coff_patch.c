@@ -232,6 +232,28 @@ static u32 write_jumps(u32 i) {
   return last;
 }
 
+/* An entry of the directory of imports. */
+struct import {
+  u32 names, unused[2], library, functions;
+};
+
+/* replace_longjmp makes a program that imports longjmp call the one of this DLL. */
+static void replace_longjmp(const u8 *base) {
+  const u32 *directory = (const u32 *)(optional(base) + 112 + 8);
+  u32 was, unused;
+  if (!directory[0] || !directory[1]) return;
+  for (const struct import *i = (const struct import *)(base + directory[0]); i->functions; i++) {
+    const u64 *name = (const u64 *)(base + i->names);
+    for (u64 *f = (u64 *)(base + i->functions); i->names && *name; name++, f++) {
+      if (*name >> 63 || !same_bytes(base + *name + 2, "longjmp", sizeof "longjmp")) continue;
+      if ((__cairn_longjmp && *f != __cairn_longjmp) || !VirtualProtect(f, sizeof *f, READWRITE, &was)) continue;
+      __cairn_longjmp = *f;
+      store(f, (u64)__cairn_detour_longjmp);
+      VirtualProtect(f, sizeof *f, was, &unused);
+    }
+  }
+}
+
 /* shadow_stacks reports whether the processor keeps return addresses (CET). */
 static int shadow_stacks(void) {
   enum { SHADOW_STACK_POLICY = 15 };
@@ -253,6 +275,7 @@ static const u16 *hook(void) {
   if ((why = place())) return why;
   why = suspend_others();
   for (u32 i = 0; !why && i < plan->sites;) i = write_jumps(i);
+  if (!why) replace_longjmp(GetModuleHandleW(0));
   resume_others();
   if (why) return why;
   return hooked ? 0 : u"the system allows no change of its code";
