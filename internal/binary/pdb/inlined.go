@@ -71,12 +71,11 @@ type definition struct {
 
 // Inlined returns the calls that were inlined, each behind that which it is in.
 func (f *File) Inlined() ([]Inlined, error) {
-	var all []Inlined
+	all, parts := []Inlined(nil), f.size/minPart // parts that may follow
 	names, err := f.readIDs()
 	if err != nil {
 		return nil, err
 	}
-	parts := f.size / minPart // that may follow
 	for _, m := range f.modules {
 		c, err := f.stream(m.stream)
 		if err != nil {
@@ -90,7 +89,7 @@ func (f *File) Inlined() ([]Inlined, error) {
 		}
 		symbols.U32()  // signature
 		var open []int // the call that each open record is in, -1: none
-		function, deepest, tooMany := Function{}, 0, false
+		function, deepest := Function{}, 0
 		err = eachRecord(symbols, func(kind uint16, r *bytecur.Cursor) {
 			inside := -1
 			if len(open) > 0 {
@@ -111,8 +110,7 @@ func (f *File) Inlined() ([]Inlined, error) {
 				in := Inlined{Name: names.name(id), Section: function.Section, Function: function.Offset, Parent: inside, Line: begin.line}
 				a := annotations{data: r.Bytes(uint64(r.Len())), base: function.Offset, file: begin.file, line: begin.line, most: parts}
 				a.read(func(sum uint32) string { return f.fileName(sums, sum) })
-				in.Parts, parts = a.parts, parts-uint64(len(a.parts))
-				tooMany = tooMany || a.most == 0
+				in.Parts, parts = a.parts, a.most
 				open = append(open, len(all))
 				all = append(all, in)
 			case sEnd, sInlineEnd, sProcIDEnd:
@@ -123,7 +121,7 @@ func (f *File) Inlined() ([]Inlined, error) {
 		if err != nil {
 			return nil, err
 		}
-		if tooMany {
+		if parts == 0 {
 			return nil, fmt.Errorf("a PDB file of %d bytes has more than %d parts of inlined code", f.size, f.size/minPart)
 		}
 		if deepest > maxNested {
