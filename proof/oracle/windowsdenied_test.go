@@ -33,7 +33,7 @@ func TestWindowsDenied(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	for i, mode := range []string{"spike --small 0", flightMode, "stacks", "trace", "trace --depth 3"} {
+	for i, mode := range []string{"spike --small 0", flightMode, "stacks", "trace", "stacks --depth 2", "trace --depth 3"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			program := build(fmt.Sprintf("app%d.exe", i), slices.Concat([]string{cairn, "cc", "--strict"}, modeFlags(mode), []string{mingw + "gcc"})...)
@@ -42,7 +42,7 @@ func TestWindowsDenied(t *testing.T) {
 				if deny.setting == narrow {
 					cmd.Path, cmd.Args = shell, []string{"sh", "-c", "ulimit -v 4000000 && exec wine " + program}
 				}
-				cmd.Env = append(cmd.Env, deny.setting, "CAIRN_SPIKE=threshold=10ms,rate=1000")
+				cmd.Env = append(append(cmd.Env, "CAIRN_SPIKE=threshold=10ms,rate=1000"), strings.Fields(deny.setting)...)
 				var said strings.Builder
 				cmd.Stderr = &said
 				out, err := cmd.Output()
@@ -102,6 +102,9 @@ func denials(mode string) []denial {
 	if mode == "spike --small 0" || !testing.Short() { // what all modes have in common
 		out = append(out, denial{narrow, windowed}, denial{"SLOTS=2000", true}, denial{"DENY=CreateThread:1", true}, denial{"DENY=CreateFileW:1", false},
 			denial{"DENY=CreateFileMappingW:1", true}, denial{"DENY=MapViewOfFile:1", true}, denial{"DENY=OpenThread:1", false})
+	}
+	if strings.HasPrefix(mode, "stacks") { // exits whose entries found no memory, below the depth and without logging
+		out = append(out, denial{"DENY=VirtualAlloc:7", true}, denial{"DENY=VirtualAlloc:9. CAIRN_SPIKE=off", false}, denial{"DENY=VirtualAlloc:10. CAIRN_SPIKE=off", false})
 	}
 	for n := 2; n < 18 && !testing.Short(); n++ {
 		out = append(out, denial{fmt.Sprintf("DENY=VirtualAlloc:%d", n), false}, denial{fmt.Sprintf("DENY=VirtualAlloc:%d.", n), false})

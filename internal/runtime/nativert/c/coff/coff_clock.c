@@ -67,7 +67,7 @@ static int go_without(struct process *p, struct context *c, u64 at) {
   if (form == 2 || (!form && ((m & 7) == BASE || (n && (*i & 7) == BASE)))) n += 4;
   if (code == LOAD) (&c->rax)[(m >> 3 & 7) | (rex & 4) << 1] = seen_now(p);
   c->rip = (u64)i + n + (code == SET ? 4 : 0);
-  if (!p->off && !__atomic_exchange_n(&p->short_of, 1, __ATOMIC_RELAXED)) say(u"cairn: no " WHAT u" of some threads are logged: no memory\n");
+  if (!__atomic_exchange_n(&p->short_of, 1, __ATOMIC_RELAXED) && !p->off) say(u"cairn: no " WHAT u" of some threads are logged: no memory\n");
   return 1;
 }
 

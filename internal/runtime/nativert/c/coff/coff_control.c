@@ -152,7 +152,7 @@ static u16 *put_channels(struct process *p, u16 *q, const u16 *end) {
 /* describe puts the current settings and counts. */
 static u16 *describe(struct process *p, u16 *q, const u16 *end) {
   q = put_value(put(q, u"cairn 1\n"), u"pid", p->pid);
-  q = put_path(q, u"program", p->module->path);
+  q = put_path(q, u"program", p->places ? p->module->path : u"");
   q = put_path(q, u"log", p->file ? p->path : u"");
   q = put(q, p->quiet ? u"state off\n" : u"state on\n");
   q = put_value(q, u"threshold", load(&p->threshold));

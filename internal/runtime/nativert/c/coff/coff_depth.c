@@ -38,7 +38,7 @@ ROUTINE(make_deep_list)
           "movl (%rax), %ecx\n1:\ntestl %ecx, %ecx\nje 2f\ncmpq %r11, (%rax,%rcx,8)\nja 2f\ndecl %ecx\njmp 1b\n2:\n" body \
           "movl %ecx, (%rax)\nmovq __cairn_deep(%rip), %rcx\nmovq %r11, %gs:(%rcx)\n"                           \
           "popq %rcx\npopq %rax\nret\n9:\ncall __cairn_make_deep_list\njmp 0b\n.seh_endproc\n");
-DEEP("__cairn_trace_deeper", "movq %r11, 8(%rax,%rcx,8)\nincl %ecx\ncmpl $" TEXT(CAIRN_TRACE_DEPTH) ", %ecx\njae 3f\nxorl %r11d, %r11d\n3:\n")
+DEEP("__cairn_trace_deeper", "cmpl $" TEXT(CAIRN_TRACE_DEPTH) ", %ecx\njae 3f\nmovq %r11, 8(%rax,%rcx,8)\nincl %ecx\ncmpl $" TEXT(CAIRN_TRACE_DEPTH) ", %ecx\njae 3f\nxorl %r11d, %r11d\n3:\n")
 DEEP("__cairn_trace_upper", "xorl %r11d, %r11d\n")
 
 /* ---- fibers ---- */

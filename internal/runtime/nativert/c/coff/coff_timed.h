@@ -144,7 +144,7 @@ struct module {
 struct process {
   u32 abi, size;
   u8 *base; /* of the window */
-  u32 mask; /* of stack pointers; 0: there is one slot, see coff_plain.c */
+  u32 mask; /* of stack pointers; 0: there is one slot, see coff_plain.c, or none in mode trace */
   u32 places; /* for modules */
   u64 hz;   /* of the counter that times are read from */
   u64 real, mono; /* the start */

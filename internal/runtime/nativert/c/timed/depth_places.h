@@ -50,6 +50,7 @@ static void keep_list(struct kept_list *all, u64 sp, const u64 *call, u64 count)
   struct kept_list *x = take_place(all, sp);
   if (!x) return;
   x->key = sp;
+  __atomic_thread_fence(__ATOMIC_RELEASE); /* who sees a new call sees the key */
   x->count = count < KEPT_DEPTH ? count : KEPT_DEPTH;
   for (u64 i = 0; i < x->count; i++) ((volatile u64 *)x->call)[i] = call[i];
   store(&x->use, PLACE_WAITS);
@@ -61,7 +62,8 @@ static u64 kept_calls(struct kept_list *all, u64 sp, u64 *call) {
   struct kept_list *x = place_left(all, sp, &use);
   u64 n = x ? x->count : 0;
   for (u64 i = 0; i < n && i < KEPT_DEPTH; i++) ((volatile u64 *)call)[i] = x->call[i];
-  if (!x || x->key != sp) return 0;
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  if (!x || load(&x->key) != sp) return 0;
   __atomic_compare_exchange_n(&x->use, &use, PLACE_USED, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
   return n;
 }

@@ -2,8 +2,8 @@
 #ifndef CAIRN_KERNEL_H
 #define CAIRN_KERNEL_H
 
-/* Passes without which gcc 12 makes less code, and fewer rows of unwind tables, on all machines: of those of rt_kernel.h the
- * others help only there. A pragma makes it forget that there is no strlen to call, which the last one replaces loops by. */
+/* Passes without which gcc 12 makes less code, and fewer rows of unwind tables, on all machines. Some are
+ * also in rt_kernel.h, whose others help only there. A pragma makes it forget that there is no strlen to call, which the last one replaces loops by. */
 #if !__clang__
 #pragma GCC optimize("no-tree-forwprop", "no-move-loop-invariants", "no-tree-tail-merge", "no-tree-loop-distribute-patterns")
 #endif

@@ -49,8 +49,9 @@ static void find_own(struct thread *t) {
   struct mapping m = {0, 0, &m.start};
   int in = 1;
   t->own_lo = t->own_hi = t->tp;
-  if (fd < 0 || identify((i32)fd, &device, &inode) < 0) return;
-  for (; (n = read_at(fd, b, sizeof b, at)) > 0; at += (u64)n)
+  if (fd < 0) return;
+  i64 known = identify((i32)fd, &device, &inode); /* a filter may refuse it; -EBADF: it was closed */
+  for (; known != -EBADF && (n = read_at(fd, b, sizeof b, at)) > 0; at += (u64)n)
     for (i64 i = 0; i < n; i++) {
       if (b[i] == '\n') {
         m = (struct mapping){0, 0, &m.start};
@@ -59,7 +60,7 @@ static void find_own(struct thread *t) {
         t->own_lo = m.start;
       }
     }
-  if (is_file((i32)fd, device, inode) >= 0) sys1(SYS_close, fd);
+  if (known < 0 ? known != -EBADF : is_file((i32)fd, device, inode) >= 0) sys1(SYS_close, fd);
 }
 
 static int is_own(struct process *p, struct thread *t, u64 sp) {

@@ -14,6 +14,7 @@ HIDDEN void __cairn_depth_left(u64 sp);
 HIDDEN void __cairn_depth_returned(u64 sp);
 
 void __cairn_depth_left(u64 sp) {
+  if (__cairn_plain) return; /* no call is recorded: see trace_guest.c */
   struct trace_local *l = own_local();
   while (l->count && l->call[l->count - 1] <= sp) l->count--; /* they have ended */
   keep_list(kept, sp, l->call, l->count);
@@ -21,6 +22,7 @@ void __cairn_depth_left(u64 sp) {
 }
 
 void __cairn_depth_returned(u64 sp) {
+  if (__cairn_plain) return;
   struct trace_local *l = own_local();
   l->count = kept_calls(kept, sp, l->call);
   l->deepest = l->count && l->count >= CAIRN_TRACE_DEPTH ? l->call[l->count - 1] : 0;
