@@ -293,7 +293,12 @@ func (sh *shim) read(args []string, inputs []int) (src []byte, piped bool, err e
 }
 
 // unixLines returns assembly with the ends of lines that it has on all systems but Windows, where compilers write others.
-func unixLines(src []byte) []byte { return bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n")) }
+func unixLines(src []byte) []byte {
+	if !bytes.Contains(src, []byte("\r\n")) {
+		return src // without a copy
+	}
+	return bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))
+}
 
 func (sh *shim) rewrite(src []byte, name string, x64 bool) ([]byte, probe.Result, error) {
 	if sh.opts.Machine == machine.X86_64 && sh.opts.Object == asm.ELF && !x64 {

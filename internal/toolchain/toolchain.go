@@ -253,7 +253,10 @@ func fillCache(dir string, fill func(tmp string) error) error {
 	if err := os.Chmod(tmp, 0o755); err != nil {
 		return err
 	}
-	if err := verb.Replace(tmp, dir); err != nil && !Exists(dir) {
+	if os.Rename(tmp, dir) == nil || Exists(dir) { // another process was faster
+		return nil
+	}
+	if err := verb.Replace(tmp, dir); err != nil && !Exists(dir) { // on Windows something may have a file of it open
 		return err
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/instrument/catch"
@@ -28,7 +29,8 @@ func CalledAs(args []string) []string {
 
 func calledAs(self string, args []string) []string {
 	name := driver.ToolName(self)
-	if name == catch.Program { // as cairn build starts it for a compiler that is its command
+	around := slices.Contains([]string{driver.AroundName, ltoLinkerName, appleLinkerName, msvcLTOName, distributorName}, name)
+	if name == catch.Program || !around && !StandsInFor(name) && !strings.Contains(name, "clang") { // cairn, whatever it is called: cairn build starts it for a compiler that is its command
 		return args
 	}
 	return append([]string{filepath.Join(filepath.Dir(self), name)}, args[1:]...)

@@ -16,6 +16,7 @@ func TestCalledAs(t *testing.T) {
 		{"/cache/key/bin/as", "/cache/key/bin/as", "/cache/key/bin/as"},
 		{"/tools/cairn", "g++", "g++"}, // as cairn build starts cairn for its command
 		{"/tools/cairn", "cairn", "cairn"},
+		{"/tools/cairn-2", "g++", "g++"},
 	} {
 		if got := calledAs(c.self, []string{c.first, "-c"}); !slices.Equal(got, []string{c.want, "-c"}) {
 			t.Errorf("%s, called as %s: %q", c.self, c.first, got)

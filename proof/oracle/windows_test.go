@@ -37,7 +37,7 @@ var system struct {
 	tests int
 }
 
-// enterSystem makes the directory unless another test has, and ends the server behind the last test.
+// enterSystem makes the directory, and starts the server, unless another test has, and ends the server behind the last test.
 func enterSystem(t *testing.T, w *windows) {
 	t.Helper()
 	system.Lock()
@@ -54,6 +54,7 @@ func enterSystem(t *testing.T, w *windows) {
 			end.Env = append(os.Environ(), w.env...)
 			end.Run() // it may have ended
 		}
+		system.made = false // the next test starts the services again, with no output
 	})
 	if !system.made {
 		if err := os.MkdirAll(filepath.Join(workDir, "wine"), 0o777); err != nil {

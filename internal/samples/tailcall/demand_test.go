@@ -182,3 +182,54 @@ func functionName(r *rand.Rand, f int) string {
 	}
 	return "_ZN1" + string(rune('A'+r.IntN(3))) + "1" + name + "Ev"
 }
+
+// TestSeveral has a virtual call of f, which jumps to g, and to m, which jumps to g: two jumps through pointers are no second way
+// beside one without.
+func TestSeveral(t *testing.T) {
+	t.Parallel()
+	const base, size = 0x401000, 64
+	text := slices.Repeat([]byte{0x90}, 4*size)
+	copy(text, "\x48\x8b\x07\xff\x10")                                        // caller: mov (%rdi),%rax; call *(%rax)
+	copy(text[size:], "\x0f\x84\x7a\x00\x00\x00\x48\x8b\x07\x5d\xff\x60\x08") // f: je g; mov (%rdi),%rax; pop %rbp; jmp *8(%rax)
+	copy(text[2*size:], "\x48\x8b\x07\x5d\xff\x60\x10")                       // m: jmp *16(%rax)
+	p := &objfile.Program{Path: "prog", Segments: []objfile.Segment{{Addr: base, Size: uint64(len(text)), Offset: 0x1000, Exec: true}}}
+	for i, name := range []string{"caller", "f", "m", "g"} {
+		p.Symbols = append(p.Symbols, objfile.TableSymbol{Symbol: objfile.Symbol{Name: name, Addr: base + uint64(i)*size, Size: size}, Func: true, Section: 1})
+	}
+	const table, info = 0x600000, 0x600080
+	for name, at := range map[string]uint64{"_ZTV1A": table, "_ZTI1A": info} {
+		p.Symbols = append(p.Symbols, objfile.TableSymbol{Symbol: objfile.Symbol{Name: name, Addr: at, Size: 40}, Section: 2})
+	}
+	slices.SortFunc(p.Symbols, func(a, b objfile.TableSymbol) int { return cmp.Compare(a.Addr, b.Addr) })
+	p.Pointers = append(p.Pointers, objfile.Pointer{At: table + 8, To: info})
+	for slot := range uint64(slots) {
+		p.Pointers = append(p.Pointers, objfile.Pointer{At: table + 16 + slot*8, To: base + (1+slot)*size})
+	}
+	p.Code = []objfile.CodeSection{{Name: ".text", Index: 1, Addr: base, Data: text}}
+	for _, lazy := range []bool{false, true} {
+		newSet := machinecode.NewSet
+		if lazy {
+			newSet = machinecode.NewLazySet
+		}
+		code, err := newSet(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := code.Binaries()[0]
+		stack := []ref{b.At(base + 3), b.At(base + 3*size)}
+		var jumps []ref
+		var rule string
+		if lazy {
+			var m unwind.Moment
+			m.Frames, m.Leaf = stack[:1], stack[1]
+			jumps, rule, _ = NewOnDemand(code, []unwind.Moment{m}).Infer(stack, 0)
+		} else {
+			full := NewFull(NewGraph(code, nil), nil)
+			full.Brief()
+			jumps, rule, _ = full.Infer(stack, 0)
+		}
+		if len(jumps) != 1 || rule != RuleVirtual {
+			t.Errorf("lazy %v: %d jumps (%s)", lazy, len(jumps), rule)
+		}
+	}
+}

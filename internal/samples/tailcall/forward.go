@@ -61,6 +61,7 @@ func (w *world) several(callees []function, to function) bool {
 			found++
 		}
 	}
+	least := found // without hops
 	// With one hop.
 	leads := map[target]bool{}
 	for _, f := range callees {
@@ -73,8 +74,8 @@ func (w *world) several(callees []function, to function) bool {
 			}
 		}
 	}
-	if found != 1 {
-		return found > 1 // two paths of two hops may be too long
+	if found != 1 || least > 0 {
+		return found > 1 // paths of two hops may be too long: they count beside one of one hop only
 	}
 	met := map[target]bool{}
 	for _, f := range callees {
