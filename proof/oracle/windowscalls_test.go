@@ -204,7 +204,11 @@ func (w *windows) ownWaits(t *testing.T, mode string) {
 				argv := slices.Concat(prefix, compiler, args)
 				output(t, command(t, argv[0], argv[1:]...))
 			}
-			answers[i], _ = w.run(t, dir, program)
+			raws := ""
+			if prefix != nil {
+				raws = dir
+			}
+			answers[i], _ = w.run(t, raws, program)
 		}
 		if answers[0] != answers[1] || !strings.Contains(answers[0], "7 6.5 seven\n") {
 			t.Errorf("%s, mode %s: %q, without probes %q", compiler[0], mode, answers[1], answers[0])
