@@ -28,7 +28,6 @@ func TestWindowsDenied(t *testing.T) {
 	output(t, command(t, mingw+"gcc", "-O2", "-DDENIES", "-shared", "-o", filepath.Join(dir, "denies.dll"), source))
 	plain := build("plain.exe", mingw+"gcc")
 	want, wantCode := w.run(t, "", plain)
-	w.hold(t, plain)
 	shell, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip(err)
@@ -56,24 +55,6 @@ func TestWindowsDenied(t *testing.T) {
 			}
 		})
 	}
-}
-
-// hold keeps Wine's server and services, which start slowly, until the test ends, by a program that waits for the end of its input.
-func (w *windows) hold(t *testing.T, program string) {
-	t.Helper()
-	cmd := w.command(t, "", program)
-	cmd.Env = append(cmd.Env, "HOLD=1")
-	in, err := cmd.StdinPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		in.Close()
-		cmd.Wait()
-	})
 }
 
 // A denial is what is not given to the runtime.

@@ -1,6 +1,6 @@
 // A program with deep calls, threads and an exception, and, with DENIES, a DLL that makes functions of Windows fail that the program
 // imports, from the call on that DENY says: "VirtualAlloc:3", "VirtualAlloc:3." for that call alone. SLOTS is how many slots of
-// thread-local storage the DLL takes before. With HOLD, the program only waits for the end of its input.
+// thread-local storage the DLL takes before.
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,7 +99,6 @@ static unsigned __stdcall thread(void *of) {
 }
 int main(void) {
   int of[16], s = 0;
-  if (getenv("HOLD")) return getchar();
   for (int k = 0; k < times(); k++) {
     HANDLE h[16];
     for (int i = 0; i < 16; i++) of[i] = 20 * i, h[i] = (HANDLE)_beginthreadex(0, 4 << 20, thread, &of[i], 0, 0);
