@@ -31,7 +31,8 @@ of the build (LD_PRELOAD), whoever starts them and by whatever path. Where the
 library cannot be used (no C compiler to build it with, a statically linked
 compiler), and with --catch path, wrappers on PATH are used instead. Compilers that
 environment variables name (CC, CXX, FC, LD...) are then wrapped too; compilers that
-the build starts by an absolute path of its own are not intercepted.
+the build starts by an absolute path of its own are not intercepted. On Windows that is
+always so.
 
 A build that compiles nothing is an error: either it was up to date, or its
 compilers could not be intercepted. --allow-nothing accepts such builds.

@@ -26,7 +26,7 @@ The modes:
           for cairn spikes
   stacks  calls and time of each call stack, summed while the program runs: a small
           log for the same commands as trace, without single calls
-  trace   the start and end of every call: a log for cairn stacks, account,
+  trace   the start and end of every call: a log for cairn stacks,
           callgraph, flame, query and convert
 
 Modes count, full and edge always record the order: count+order is the same as count,
@@ -46,7 +46,7 @@ cairn_set_dir("DIR"). CAIRN_SKIP in front of a function excludes it.
 
 The runtime adds 5 KB to each program. With --shared-runtime DIR it is a file in
 DIR, which this command writes and programs map when they start; they grow by
-0.7 KB. The path is fixed at build time: the file must be at the same path where the
+0.9 KB. The path is fixed at build time: the file must be at the same path where the
 program runs. A program that does not find it runs normally and records nothing. The
 file's name contains a digest of its content, so programs never load the runtime of
 another version. Anyone who can write to the file can run code in the programs. In

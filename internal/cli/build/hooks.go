@@ -22,9 +22,10 @@ the end of each function: _penter and _pexit of MSVC (/Gh /GH), and those of
 them logs its calls that take too long, as in mode spike: see docs/windows-hooks.md.
 
 It writes cairn_hooks.obj for MSVC and clang-cl, cairn_hooks.o for mingw-w64, and
-cairn_hooks.dll with cairn_hooks.def for programs with several DLLs. COMPILER is a C
-compiler of mingw-w64, x86_64-w64-mingw32-gcc unless another is given. The archives of
-releases for Windows have these files.`,
+cairn_hooks.dll with cairn_hooks.def for programs with several DLLs. For programs as they
+are it writes cairn_detours.exe and cairn_detours.dll, which take what cairn watch plan
+wrote. COMPILER is a C compiler of mingw-w64, x86_64-w64-mingw32-gcc unless another is
+given. The archives of releases for Windows have these files.`,
 		Example: "  cairn hooks -o hooks",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

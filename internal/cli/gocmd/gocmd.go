@@ -79,7 +79,8 @@ To instrument builds that other tools start, put this into GOFLAGS, with the pat
   '-toolexec=/usr/bin/cairn go-toolexec --mode=cover --only=example.com/app/...'
 
 Go 1.25 and 1.26 are supported, for Linux, macOS and Windows on amd64 and arm64. Plugins and
-C archives are built without probes.`
+C archives are built without probes, and C libraries (-buildmode=c-shared) in modes spike,
+stacks and trace.`
 
 // Go returns the command cairn go.
 func Go(s *verb.Streams) *cobra.Command {

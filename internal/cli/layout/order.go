@@ -24,6 +24,8 @@ them out: programs whose startup code is contiguous touch fewer pages. Compile w
   gold       section names, for gold: -Wl,--section-ordering-file=FILE
   ld         for GNU ld from 2.43 on: -Wl,--section-ordering-file=FILE
   ld-script  for any GNU ld: -Wl,-T,FILE
+  pe-script  for GNU ld of mingw-w64: -Wl,-T,FILE
+  lld-link   for lld-link: /order:@FILE
   auto       the format of --linker, or else of the linker of the compiler $CC (gcc)
 
 symbols is another name for lld, and sections for gold. mold does not support order

@@ -24,7 +24,7 @@ func Create(s *verb.Streams) *cobra.Command {
 		Use:   "create -o FILE.mip BINARY|MAP...",
 		Short: "Create an empty profile from binaries or maps of functions",
 		Long: `create makes a profile with the functions of one or more modules and no runs; cairn
-merge -p adds runs. A module is given as its binary, the .debug file of that, or its
+merge adds runs. A module is given as its binary, the .debug file of that, or its
 map of functions (.mipmap). A directory stands for all of these in it.`,
 		Example: "  cairn create -o app.mip app libfoo.so",
 		Args:    verb.ExactFiles("create", "a map or a binary", 1, -1),

@@ -32,9 +32,9 @@ func Merge(s *verb.Streams) *cobra.Command {
 		Short: "Merge raw files and profiles into a profile",
 		Long: `merge adds raw files and other profiles to a profile.
 
-With -p it updates an existing profile in place; the old file stays valid until the
-new one is complete. With -o it writes a new profile of the modules whose binaries or
-maps are among the files.
+It writes a profile of the modules whose binaries or maps, or profiles with them, are
+among the files. A profile that is among the files and that of -o as well is updated in
+place; the old file stays valid until the new one is complete.
 
 Files are recognised by their content: raw files, packs of raw files (.mippack),
 profiles (.mip), maps of functions (.mipmap), binaries. A directory stands for all .mipraw and

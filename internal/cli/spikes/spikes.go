@@ -31,8 +31,8 @@ directories with them can be among the arguments.
   --html   a page with a picture of each spike over time
   --sarif  a SARIF 2.1.0 log, which code scanning and editors show in the source
   --window the calls before and during a spike, as a tree: for programs built with
-           --flight. cairn stacks, account, callgraph, flame, query and convert
-           read these calls as well, with --spike
+           --flight. cairn stacks, callgraph, flame, query and convert read these
+           calls as well, with --spike
   --frames the durations of frames marked by CAIRN_FRAME(), and the functions that
            took the time of the longest frames; CAIRN_SPIKE=budget=16.7ms sets their
            maximum duration
