@@ -596,7 +596,7 @@ func (m aarch64Timing) tailCall(t *timer, in *bodyInsn) string {
 	if leavesStack(in) {
 		leaves = "\tbl\t" + timedLeaves + "\n"
 	}
-	return m.frameOf(t, "\tbl\t"+timedSuspends+"\n"+leaves+"\tbl\t"+string(bytes.TrimSpace(in.rest))+"\n\tbl\t"+timedResumes+"\n")
+	return m.frameOf(t, "\tbl\t"+timedSuspends+"\n"+leaves+"\tbl\t"+string(bytes.TrimSpace(t.spelled(in, in.rest)))+"\n\tbl\t"+timedResumes+"\n")
 }
 
 func (aarch64Timing) again(t *timer, a arrival, code string) string {

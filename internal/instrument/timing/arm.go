@@ -40,6 +40,7 @@ const (
 const (
 	armTraced     = 48
 	armDeepTraced = 72
+	armTailed     = 5 // times of that for a jump that becomes a call
 )
 
 // armNear is the most bytes of a function in the Thumb state whose code can take the address of its start by adr.
@@ -136,8 +137,15 @@ func (armTiming) reach(t *timer, b *body) bool {
 			}
 		}
 		for _, e := range b.exits {
-			if b.insns[e.insn].frag == i {
-				add(b.insns[e.insn].at)
+			in := &b.insns[e.insn]
+			if in.frag != i {
+				continue
+			}
+			add(in.at)
+			if in.effect.tail && changesStack(in.effect.callee) {
+				for range armTailed {
+					add(in.at)
+				}
 			}
 		}
 		for _, a := range t.arrivals(b) {
@@ -194,10 +202,16 @@ func (t *timer) armCall(at int, argument, routine string) string {
 // armFramed returns code that may change r0 and lr, and keeps them.
 func (t *timer) armFramed(at int, code string) string {
 	down, up := "", ""
-	if f := t.fragmentAt(at); f != nil && f.Unwind && asm.CFAOnStack(t.Unit.Src[f.Label:max(f.Label, at)], "13", "sp") {
+	if t.armAdjusts(at) {
 		down, up = "\t.cfi_adjust_cfa_offset 8\n", "\t.cfi_adjust_cfa_offset -8\n"
 	}
 	return "\tpush\t{r0, lr}\n" + down + code + "\tpop\t{r0, lr}\n" + up
+}
+
+// armAdjusts reports whether the CFA is relative to the stack pointer at an offset.
+func (t *timer) armAdjusts(at int) bool {
+	f := t.fragmentAt(at)
+	return f != nil && f.Unwind && asm.CFAOnStack(t.Unit.Src[f.Label:max(f.Label, at)], "13", "sp")
 }
 
 // armBranch returns the call itself.
@@ -236,5 +250,16 @@ func (armTiming) leaveMark(t *timer, kind, at int, _ *stubText) string {
 	return t.armCall(at, "\tmov\tr0, #"+strconv.Itoa(kind)+"\n", armLeft)
 }
 
-// tailSwitch leaves the jump.
-func (armTiming) tailSwitch(*timer, *bodyInsn, func(int) string, *stubText) string { return "" }
+func (m armTiming) tailSwitch(t *timer, in *bodyInsn, record func(kind int) string, stub *stubText) string {
+	return t.armTail(in, m.stackMark(t, wire.EventSuspend, in.at, stub)+t.depth(traceLeaves, in.at),
+		m.stackMark(t, wire.EventResume, in.at, stub)+t.depth(traceReturns, in.at)) + record(wire.EventArrive) + record(wire.EventExit) + "\tbx\tlr\n"
+}
+
+// armTail returns the call of what a jump leaves for, with code before and behind it. The return address is on the stack meanwhile.
+func (t *timer) armTail(in *bodyInsn, before, behind string) string {
+	down, up := "", ""
+	if t.armAdjusts(in.at) {
+		down, up = "\t.cfi_adjust_cfa_offset 8\n\t.cfi_rel_offset 14, 4\n", "\t.cfi_adjust_cfa_offset -8\n\t.cfi_restore 14\n"
+	}
+	return "\tpush\t{r4, lr}\n" + down + before + "\tbl\t" + string(arm.Operands(in.rest)[0]) + "\n" + behind + "\tpop\t{r4, lr}\n" + up
+}

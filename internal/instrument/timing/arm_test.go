@@ -47,6 +47,9 @@ var armExits = []struct{ name, body, want string }{
 	{"leaves the stack", "push {r4, lr}; bl setcontext; pop {r4, pc}", "ENTER push {r4, lr} LEFT1 bl setcontext LEFT2 EXIT pop {r4, pc}"},
 	{"changes the stack under a condition", "push {r4, lr}; cmp r0, #0; itt ne; movne r0, r1; blne swapcontext; pop {r4, pc}", "ENTER push {r4, lr} cmp r0, #0 itt ne movne r0, r1 bne X b X STACK1 bl swapcontext STACK2 ARRIVE EXIT pop {r4, pc}"},
 	{"leaves the stack under a condition+arm", "stmfd sp!, {r4, lr}; cmp r0, #0; blne setcontext; blx r3; ldmfd sp!, {r4, pc}", "ENTER stmfd sp!, {r4, lr} cmp r0, #0 bne X b X LEFT1 bl setcontext LEFT2 blx r3 EXIT ldmfd sp!, {r4, pc}"},
+	{"last call changes the stack", "b swapcontext(PLT)", "ENTER push {r4, lr} STACK1 bl swapcontext(PLT) STACK2 pop {r4, lr} ARRIVE EXIT bx lr TAIL b swapcontext(PLT)"},
+	{"last call changes the stack under a condition", "cmp r0, #0; bne swapcontext; bx lr", "ENTER cmp r0, #0 bne X b X push {r4, lr} STACK1 bl swapcontext STACK2 pop {r4, lr} ARRIVE EXIT bx lr TAIL b swapcontext EXIT bx lr"},
+	{"last call leaves the stack under a condition", "cmp r0, #0; bne setcontext; bx lr", "ENTER cmp r0, #0 bne X b X TAIL LEFT1 b setcontext EXIT bx lr"},
 	{"tail call by ip+clang", "ldr ip, [r0]; bx ip", "FAR ENTER ldr ip, [r0] FAR TAIL bx ip"},
 	{"nested function", "ldr r3, [ip]; bx lr", "FAR ENTER ldr r3, [ip] FAR EXIT bx lr"},
 	{"calls a nested function", "mov ip, r0; b g.0", "FAR ENTER mov ip, r0 FAR TAIL b g.0"},
@@ -85,6 +88,8 @@ func TestArmConditionalCalls(t *testing.T) {
 		callee, want string
 	}{
 		{prof.ModeSpike, "pthread_exit", "push {r0, lr} bl " + timedDeparts + " pop {r0, lr} bl pthread_exit"},
+		{prof.ModeSpike, "swapcontext", "push {r0, lr} bl " + timedSuspends + " pop {r0, lr} bl swapcontext"},
+		{prof.ModeSpike, "setcontext", "push {r0, lr} bl " + timedSuspends + " pop {r0, lr} bl setcontext"},
 		{prof.ModeStacks, "abort", "push {r0, lr} mov r0, #1 bl " + treeLeave + " pop {r0, lr} bl abort"},
 	} {
 		src := "\t.syntax unified\n\t.arch armv7-a\n\t.text\n\t.global f\n\t.thumb\n\t.thumb_func\n\t.type f, %function\nf:\n\t.fnstart\n" +
@@ -98,6 +103,20 @@ func TestArmConditionalCalls(t *testing.T) {
 			t.Errorf("%s\nwant %s", got, row.want)
 		}
 		asmtest.AssembleArm(t, row.callee, out)
+	}
+}
+
+// TestArmDistance has instructions that leave a function, with names that have the program counter's in them.
+func TestArmDistance(t *testing.T) {
+	t.Parallel()
+	for leave, want := range map[string]int{"b\tswapcontext(PLT)": 0, "bne\tgrpc_end": 0, "pop\t{r4, pc}": 8, "ldr\tpc, [sp], #4": 4, "ldr\tpc, [r0]": -1} {
+		n, ok := armDistance(leave)
+		if !ok {
+			n = -1
+		}
+		if n != want {
+			t.Errorf("%s: %d, want %d", leave, n, want)
+		}
 	}
 }
 

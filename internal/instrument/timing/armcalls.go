@@ -50,7 +50,7 @@ func armDistance(leave string) (int, bool) {
 	word, rest, _ := strings.Cut(leave, "\t")
 	base, _, ok := arm.Condition(word)
 	ops := arm.Operands([]byte(rest))
-	pc := bytes.Contains([]byte(rest), []byte("pc"))
+	pc := base != "b" && bytes.Contains([]byte(rest), []byte("pc"))
 	switch {
 	case !ok || len(ops) == 0:
 		return 0, false
@@ -104,8 +104,9 @@ func (armTiming) treeExit(t *timer, _ regSet) string {
 	return t.armCall(t.place.at, "\tmov\tr0, #"+strconv.Itoa(distance)+"\n", treeExited)
 }
 
-// treeTail leaves the jump.
-func (armTiming) treeTail(*timer, *bodyInsn, string) string { return "" }
+func (m armTiming) treeTail(t *timer, in *bodyInsn, id string) string {
+	return t.armTail(in, "", "") + m.treeArrive(t, arrival{at: in.at, changed: true}, id) + m.treeExit(t, 0) + "\tbx\tlr\n"
+}
 
 func (m armTiming) treeArrive(t *timer, a arrival, id string) string {
 	to := treeBack
@@ -136,17 +137,28 @@ func (t *timer) insertCall(at int, code string) {
 	t.Insert(at, code)
 }
 
-// armSpike plans the code of one body in mode spike. For how long a stack was suspended is not known there.
+// armSpike plans the code of one body in mode spike.
 func (t *timer) armSpike(b *body) {
 	m, start, id := armTiming{}, t.NewLabel(), t.NewLabel()
 	at := b.frags[0].Probe
 	t.Insert(b.frags[0].Label, start+":\n")
 	t.Insert(at, t.armCall(at, m.named(t, at, id), spikeEntered))
+	goes := func(at int) string { return t.armCall(at, "", timedSuspends) }
+	comes := func(at int) string { return t.armCall(at, m.named(t, at, id), timedComes) }
 	for _, a := range t.arrivals(b) {
 		if a.changed {
-			t.Insert(a.at, t.armCall(a.at, "", timedComes))
+			if a.away {
+				t.insertCall(a.call, goes(a.call))
+			}
+			t.Insert(a.at, comes(a.at))
 		} else {
 			t.Insert(a.at, m.again(t, a, t.armCall(a.at, m.named(t, a.at, id), timedArrived)))
+		}
+	}
+	for k := range b.insns {
+		if in := &b.insns[k]; leavesStack(in) && in.flow == asm.FlowCall {
+			t.insertCall(in.at, goes(in.at))
+			t.Insert(t.lineEnd(in.at), comes(t.lineEnd(in.at))) // it has failed
 		}
 	}
 	for at, routine := range departures(b) {
@@ -156,9 +168,17 @@ func (t *timer) armSpike(b *body) {
 	}
 	for k := range b.exits {
 		e := &b.exits[k]
-		in := b.insns[e.insn].at
+		in, code := &b.insns[e.insn], ""
 		distance, _ := armDistance(e.leave)
-		t.insertExit(in, e, t.armCall(in, "\tmov\tr0, #"+strconv.Itoa(distance)+"\n", spikeExited))
+		exit := t.armCall(in.at, "\tmov\tr0, #"+strconv.Itoa(distance)+"\n", spikeExited)
+		if in.effect.tail && suspends(in.effect.callee) {
+			code = t.armTail(in, goes(in.at), comes(in.at)) + exit + "\tbx\tlr\n"
+		}
+		code += exit
+		if leavesStack(in) {
+			code += goes(in.at)
+		}
+		t.insertExit(in.at, e, code)
 	}
 	end, _ := t.stubPlace(b.frags[0].End)
 	t.Insert(end, armName(treeStub{start: start, id: id}))

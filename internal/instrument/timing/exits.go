@@ -61,6 +61,9 @@ type exit struct {
 	keep  regSet // which of r10 and r11 it needs
 }
 
+// inPlace reports whether the code of an exit is in front of the instruction that leaves, or replaces it.
+func (e *exit) inPlace() bool { return e.cond == "" || e.whole }
+
 // Reasons to leave a body alone in timed modes.
 const (
 	RefuseIndirect  = "an indirect jump that may leave the function"

@@ -133,8 +133,10 @@ func (t *timer) machOSpike(b *body) {
 		if t.Opts.Flight {
 			ends = t.machOFlightEnd(false)
 		}
+		t.spikeSwitch(a)
 		t.Insert(a.at, t.measuring().arrive(t, a)+ends)
 	}
+	t.spikeLeaves(b)
 	for i := range b.insns {
 		in := &b.insns[i]
 		if to := machOLeaves[in.effect.callee]; to != "" && in.flow == asm.FlowCall {

@@ -199,7 +199,7 @@ func (t *timer) hide() {
 		return
 	}
 	if t.Unit.Kind == machine.Arm {
-		t.Tail = append(t.Tail, "\t.hidden\t"+spikeEntered+"\n\t.hidden\t"+spikeExited+"\n\t.hidden\t"+timedArrived+"\n\t.hidden\t"+timedComes+"\n\t.hidden\t"+timedDeparts+"\n"...)
+		t.Tail = append(t.Tail, "\t.hidden\t"+spikeEntered+"\n\t.hidden\t"+spikeExited+"\n\t.hidden\t"+timedArrived+"\n\t.hidden\t"+timedSuspends+"\n\t.hidden\t"+timedComes+"\n\t.hidden\t"+timedDeparts+"\n"...)
 		return
 	}
 	t.Tail = append(t.Tail, "\t.hidden\t"+TimedBase+"\n\t.hidden\t"+timedSlow+"\n"...)
@@ -281,21 +281,9 @@ func (t *timer) body(b *body) {
 	}
 	for _, a := range t.arrivals(b) {
 		t.Insert(a.at, t.measuring().arrive(t, a))
-		if a.away {
-			t.switches = true
-			t.Insert(a.call, t.measuring().inFrame(t, timedSuspends, a.call))
-			t.Insert(a.at, t.measuring().inFrame(t, timedResumes, a.at))
-		} else if a.changed {
-			t.switches = true
-			t.Insert(a.at, t.measuring().inFrame(t, timedComes, a.at))
-		}
+		t.spikeSwitch(a)
 	}
-	for i := range b.insns {
-		if in := &b.insns[i]; leavesStack(in) && in.flow == asm.FlowCall {
-			t.switches = true
-			t.Insert(in.at, t.measuring().inFrame(t, timedSuspends, in.at)+t.measuring().inFrame(t, timedLeaves, in.at))
-		}
-	}
+	t.spikeLeaves(b)
 	leaves := departures(b)
 	for _, at := range slices.Sorted(maps.Keys(leaves)) {
 		t.departs = true
@@ -303,6 +291,28 @@ func (t *timer) body(b *body) {
 	}
 	for i, f := range b.frags {
 		t.fragment(b, i, f)
+	}
+}
+
+// spikeSwitch plans the code of mode spike beside a call that continues on another stack.
+func (t *timer) spikeSwitch(a arrival) {
+	if a.away {
+		t.switches = true
+		t.Insert(a.call, t.measuring().inFrame(t, timedSuspends, a.call))
+		t.Insert(a.at, t.measuring().inFrame(t, timedResumes, a.at))
+	} else if a.changed {
+		t.switches = true
+		t.Insert(a.at, t.measuring().inFrame(t, timedComes, a.at))
+	}
+}
+
+// spikeLeaves plans the code of mode spike in front of calls that continue on another stack and do not return.
+func (t *timer) spikeLeaves(b *body) {
+	for i := range b.insns {
+		if in := &b.insns[i]; leavesStack(in) && in.flow == asm.FlowCall {
+			t.switches = true
+			t.Insert(in.at, t.measuring().inFrame(t, timedSuspends, in.at)+t.measuring().inFrame(t, timedLeaves, in.at))
+		}
 	}
 }
 
@@ -341,7 +351,7 @@ func (t *timer) fragment(b *body, i int, f *asm.Fragment) {
 			return slow[leave]
 		}
 		t.unwinding = t.unwinds(f)
-		if in.effect.tail && e.cond == "" && !t.isMachO() && (suspends(in.effect.callee) || leavesStack(in)) {
+		if in.effect.tail && e.cond == "" && (suspends(in.effect.callee) || leavesStack(in)) {
 			if code := t.measuring().tailCall(t, in); code != "" {
 				t.switches = true
 				t.Insert(in.at, code+t.measuring().exit(t, 0, stubOf("ret"))+"\tret\n")

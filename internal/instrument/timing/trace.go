@@ -104,18 +104,18 @@ func (t *timer) traceBody(b *body) {
 		in := &b.insns[e.insn]
 		stub := &stubs[in.frag]
 		t.unwinding, t.place.leave = t.unwinds(b.frags[in.frag]), e.leave
-		if in.effect.tail && e.cond == "" && changesStack(in.effect.callee) {
-			t.Insert(in.at, t.on.tailSwitch(t, in, func(kind int) string { return t.on.record(t, traceEvent{id: id, kind: kind, at: in.at}, b, stub) }, stub))
-		}
-		kind := wire.EventExit
+		code, kind := "", wire.EventExit
 		if in.effect.tail {
 			kind = wire.EventTailExit
 		}
-		code := t.on.record(t, traceEvent{id, kind, e.keep, in.at}, b, stub)
-		stub.code = append(stub.code, t.insertExit(in.at, e, code)...)
-		if e.cond == "" && leavesStack(in) {
-			t.Insert(in.at, t.leaveCall(in.at, stub))
+		if in.effect.tail && e.inPlace() && changesStack(in.effect.callee) {
+			code = t.on.tailSwitch(t, in, func(kind int) string { return t.on.record(t, traceEvent{id: id, kind: kind, at: in.at}, b, stub) }, stub)
 		}
+		code += t.on.record(t, traceEvent{id, kind, e.keep, in.at}, b, stub)
+		if e.inPlace() && leavesStack(in) {
+			code += t.leaveCall(in.at, stub)
+		}
+		stub.code = append(stub.code, t.insertExit(in.at, e, code)...)
 	}
 	for i, f := range b.frags {
 		if s := &stubs[i]; len(s.code) > 0 {

@@ -83,11 +83,12 @@ func (t *timer) treeBody(b *body) {
 		e := &b.exits[k]
 		in := &b.insns[e.insn]
 		t.unwinding, t.place.at, t.place.leave = t.unwinds(b.frags[in.frag]), in.at, e.leave
-		if in.effect.tail && e.cond == "" && suspends(in.effect.callee) {
-			t.Insert(in.at, t.stacking().treeTail(t, in, id))
+		code := ""
+		if in.effect.tail && e.inPlace() && suspends(in.effect.callee) {
+			code = t.stacking().treeTail(t, in, id)
 		}
-		code := t.stacking().treeExit(t, e.keep)
-		if e.cond == "" {
+		code += t.stacking().treeExit(t, e.keep)
+		if e.inPlace() {
 			code += t.leaveCode(in)
 		}
 		stubs[in.frag] = append(stubs[in.frag], t.insertExit(in.at, e, code)...)

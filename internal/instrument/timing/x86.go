@@ -351,7 +351,7 @@ func (x86Timing) tailCall(t *timer, in *bodyInsn) string {
 	if leavesStack(in) {
 		leaves = "\tcall\t" + timedLeaves + "\n"
 	}
-	return "\tsubq\t$8, %rsp\n" + down + "\tcall\t" + timedSuspends + "\n" + leaves + "\tcall\t" + string(bytes.TrimSpace(in.rest)) + "\n\tcall\t" + timedResumes + "\n" +
+	return "\tsubq\t$8, %rsp\n" + down + "\tcall\t" + timedSuspends + "\n" + leaves + "\tcall\t" + string(bytes.TrimSpace(t.spelled(in, in.rest))) + "\n\tcall\t" + timedResumes + "\n" +
 		"\taddq\t$8, %rsp\n" + up
 }
 

@@ -1,6 +1,7 @@
 /* Static names with a prefix, as coff_names.h has them, for the timed modes of Windows and macOS. */
 #define add_image __cairn_add_image
 #define add_module __cairn_add_module
+#define add_region __cairn_add_region
 #define anonymous __cairn_anonymous
 #define another __cairn_another
 #define append __cairn_append
@@ -45,6 +46,7 @@
 #define cpu_of_watched __cairn_cpu_of_watched
 #define cpu_step __cairn_cpu_step
 #define create __cairn_create
+#define current __cairn_current
 #define current_node __cairn_current_node
 #define cut __cairn_cut
 #define depth_ends __cairn_depth_ends
@@ -73,6 +75,7 @@
 #define find_child __cairn_find_child
 #define find_context __cairn_find_context
 #define find_id __cairn_find_id
+#define find_region __cairn_find_region
 #define find_section __cairn_find_section
 #define find_shared __cairn_find_shared
 #define find_vectors __cairn_find_vectors
@@ -127,6 +130,7 @@
 #define is_log __cairn_is_log
 #define is_logged __cairn_is_logged
 #define is_over __cairn_is_over
+#define is_own __cairn_is_own
 #define is_slow __cairn_is_slow
 #define is_stamped __cairn_is_stamped
 #define is_told __cairn_is_told
@@ -198,6 +202,7 @@
 #define next_word __cairn_next_word
 #define node_at __cairn_node_at
 #define none __cairn_none
+#define note_away __cairn_note_away
 #define note_calls __cairn_note_calls
 #define note_description __cairn_note_description
 #define note_episode __cairn_note_episode
@@ -212,13 +217,17 @@
 #define number_ended __cairn_number_ended
 #define number_of_word __cairn_number_of_word
 #define of_arrived __cairn_of_arrived
+#define of_comes __cairn_of_comes
 #define of_departs __cairn_of_departs
 #define of_depth_leaves __cairn_of_depth_leaves
 #define of_depth_returns __cairn_of_depth_returns
 #define of_hook __cairn_of_hook
+#define of_leaves __cairn_of_leaves
 #define of_make_deep_list __cairn_of_make_deep_list
 #define of_raises __cairn_of_raises
+#define of_resumes __cairn_of_resumes
 #define of_slow __cairn_of_slow
+#define of_suspends __cairn_of_suspends
 #define of_trace_deeper __cairn_of_trace_deeper
 #define of_trace_full __cairn_of_trace_full
 #define of_trace_upper __cairn_of_trace_upper
@@ -283,6 +292,7 @@
 #define readable_to __cairn_readable_to
 #define record __cairn_record
 #define record_stacks __cairn_record_stacks
+#define region_of __cairn_region_of
 #define register_end __cairn_register_end
 #define remember __cairn_remember
 #define remove_module __cairn_remove_module
@@ -338,6 +348,7 @@
 #define start_flight __cairn_start_flight
 #define start_mode __cairn_start_mode
 #define start_of __cairn_start_of
+#define start_thread __cairn_start_thread
 #define start_told __cairn_start_told
 #define start_watch __cairn_start_watch
 #define state_of __cairn_state_of

@@ -4,8 +4,6 @@ IMPORT(void, RtlCaptureContext, struct context *);
 
 #define capture(c) RtlCaptureContext(c)
 #define is_in(m, at) ((u64)(at) - (u64)(m)->base < (m)->size)
-static u8 *anonymous(u64 size) { return VirtualAlloc(0, size, MEM_RESERVE | MEM_COMMIT, READWRITE); }
-#define release(at, size) VirtualFree(at, 0, MEM_RELEASE)
 #define relax() __asm__ volatile("pause")
 
 /* bytes_of is the length of a text; length is that of one of Windows. */

@@ -12,44 +12,10 @@
  * or the argument of cairn_set_dir, or that of --default-dir, in which ~/ is the container of an
  * app. */
 
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef int i32;
-typedef unsigned long u64;
-typedef long i64;
-
+#include "macho_system.h"
 #include "wire.h"
 #include "rt_header.h"
 #include "macho_names.h"
-
-#define HIDDEN __attribute__((visibility("hidden")))
-#define WEAK __attribute__((weak_import))
-
-/* ---- libSystem ---- */
-
-extern int open(const char *, int, ...) WEAK;
-extern i64 write(int, const void *, u64) WEAK;
-extern int close(int) WEAK, unlink(const char *) WEAK, mkdir(const char *, u16) WEAK, getpid(void) WEAK;
-extern int link(const char *, const char *) WEAK, rename(const char *, const char *) WEAK;
-extern void *mmap(void *, u64, int, int, int, i64) WEAK;
-extern int munmap(void *, u64) WEAK, issetugid(void) WEAK, *__error(void) WEAK, getpagesize(void) WEAK;
-/* A file of class D can be used while the device is locked, as the records that it is mapped over must be. */
-extern int open_dprotected_np(const char *, int, int, int, ...) WEAK;
-enum { CLASS_D = 4 };
-extern char *getenv(const char *) WEAK, *getcwd(char *, u64) WEAK;
-extern int __cxa_atexit(void (*)(void *), void *, const void *) WEAK;
-extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) WEAK;
-extern void (*signal(int, void (*)(int)))(int) WEAK;
-extern u64 mach_absolute_time(void) WEAK;
-extern int gettimeofday(void *, void *) WEAK, _NSGetExecutablePath(char *, u32 *) WEAK;
-extern int pthread_is_threaded_np(void) WEAK;
-extern u32 _dyld_image_count(void) WEAK;
-extern const void *_dyld_get_image_header(u32) WEAK;
-extern u8 *getsectiondata(const void *, const char *, const char *, u64 *) WEAK;
-
-enum { O_RDWR = 2, O_CREAT = 0x200, O_EXCL = 0x800, O_CLOEXEC = 0x1000000, EEXIST = 17 };
-enum { PROT_RW = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_FIXED = 0x10, MAP_ANON = 0x1000 };
 
 /* ---- this image ---- */
 

@@ -25,17 +25,6 @@ struct flight_at {
 #define lock_windows(p) take(p)
 #define unlock_windows(p) give(p)
 
-static u64 block_most(void) {
-  u32 all = ~0u, was = 0;
-  pthread_sigmask(SIG_BLOCK, &all, &was);
-  return was;
-}
-
-static void unblock(u64 mask) {
-  u32 was = (u32)mask;
-  pthread_sigmask(SIG_SETMASK, &was, 0);
-}
-
 static void zero_chunk(u8 *at) {
   for (u64 i = 0; i < CHUNK / 8; i++) ((volatile u64 *)at)[i] = 0;
 }

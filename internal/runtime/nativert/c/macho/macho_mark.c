@@ -80,15 +80,7 @@ static void *run_told_thread(void *of) {
   return 0;
 }
 
-static int start_told(struct process *p) {
-  void *thread;
-  u32 all = ~0u, signals;
-  pthread_sigmask(SIG_BLOCK, &all, &signals);
-  int ok = !pthread_create(&thread, 0, run_told_thread, p);
-  if (ok) pthread_detach(thread);
-  pthread_sigmask(SIG_SETMASK, &signals, 0);
-  return ok;
-}
+static int start_told(struct process *p) { return start_thread(run_told_thread, p); }
 
 /* fork_marks: what waited to be told is told by the parent. */
 static void fork_marks(struct process *p) {

@@ -30,6 +30,7 @@ struct mach {
 #include "watch.h"
 
 #include "mark_types.h"
+#include "region.h"
 #include "flight.h"
 
 struct thread {
@@ -46,6 +47,8 @@ struct thread {
   u64 low, high;                  /* of its stack */
   struct slow_call call[CALLS];   /* ring */
   struct open_episode open[OPEN]; /* ring of opened */
+  u32 regions, region_number; /* number: the latest */
+  struct region region[REGIONS];
   struct context context;
   struct stack stack;  /* of the call that is judged */
   struct stack raised; /* of what may leave calls */
@@ -202,10 +205,9 @@ static void thread_ends(void *of) {
 
 static void start_again(struct process *p);
 
-static u32 stack_of(struct thread *t) {
-  u64 sp = (u64)__builtin_frame_address(0);
-  return sp >= t->low && sp < t->high ? 0 : LOG_STACK_UNKNOWN;
-}
+static u32 stack_of(struct thread *t);
+static u64 stack_base(void);
+static void away(struct process *p, u64 base, u64 t0, u64 t1, u64 e, u64 *lo, u64 *hi);
 
 /* ---- the log ---- */
 
@@ -260,11 +262,8 @@ static int write_episode(struct process *p, struct thread *t, const u64 *f, u32 
 
 /* ---- what judge.h and marks.h have from others ---- */
 
-/* away: for how long stacks did not run is not known. */
-static void away(struct process *p, u64 base, u64 t0, u64 t1, u64 e, u64 *lo, u64 *hi) { *lo = *hi = 0; }
-static u64 stack_base(void) { return 0; }
-
 #include "macho_mark.c"
+#include "macho_switch.c"
 #ifdef CAIRN_FLIGHT
 #include "macho_flight.c"
 #else

@@ -173,19 +173,40 @@ static u64 own_slot(u64 distance) {
 static void set_slot(u64 distance, u64 v) { __asm__ volatile("movq %0, %%gs:(%1)" : : "r"(v), "r"(distance) : "memory"); }
 #endif
 
+/* block_most blocks all signals, and returns which were blocked. */
+static u64 block_most(void) {
+  u32 all = ~0u, was = 0;
+  pthread_sigmask(SIG_BLOCK, &all, &was);
+  return was;
+}
+
+static void unblock(u64 mask) {
+  u32 was = (u32)mask;
+  pthread_sigmask(SIG_SETMASK, &was, 0);
+}
+
 /* take takes the lock, with all signals blocked: their handlers may need a chunk. */
 static int take(struct process *p) {
-  u32 all = ~0u, signals = 0;
-  pthread_sigmask(SIG_BLOCK, &all, &signals);
+  u64 signals = block_most();
   os_unfair_lock_lock(&p->lock);
-  p->signals = signals;
+  p->signals = (u32)signals;
   return 1;
 }
 
 static void give(struct process *p) {
   u32 signals = p->signals;
   os_unfair_lock_unlock(&p->lock);
-  pthread_sigmask(SIG_SETMASK, &signals, 0);
+  unblock(signals);
+}
+
+/* start_thread starts a thread, which gets no signals, and reports whether it could. */
+static int start_thread(void *(*f)(void *), struct process *p) {
+  void *thread;
+  u64 signals = block_most();
+  int ok = !pthread_create(&thread, 0, f, p);
+  if (ok) pthread_detach(thread);
+  unblock(signals);
+  return ok;
 }
 
 static u32 thread_number(void) {
@@ -243,12 +264,8 @@ static void *run_clock(void *of) {
 
 /* start_clock starts the thread of the clock, which gets no signals. */
 static void start_clock(struct process *p) {
-  void *thread;
-  u32 all = ~0u, signals;
   if (p->off || __atomic_exchange_n(&p->has_clock, 1, __ATOMIC_ACQ_REL)) return;
-  pthread_sigmask(SIG_BLOCK, &all, &signals);
-  if (!pthread_create(&thread, 0, run_clock, p)) pthread_detach(thread);
-  pthread_sigmask(SIG_SETMASK, &signals, 0);
+  start_thread(run_clock, p);
 }
 
 /* stay keeps this image loaded, whose code the process uses from now on. */

@@ -29,18 +29,6 @@
 #define TREES_MOST (1ul << 32)
 #endif
 
-/* block_most blocks all signals, and returns which were blocked. */
-static u64 block_most(void) {
-  u32 all = ~0u, was = 0;
-  pthread_sigmask(SIG_BLOCK, &all, &was);
-  return was;
-}
-
-static void unblock(u64 mask) {
-  u32 was = (u32)mask;
-  pthread_sigmask(SIG_SETMASK, &was, 0);
-}
-
 static u64 tree_now(struct process *p) { return now(p); }
 
 /* lock waits only for so long: its holder may have been ended. */

@@ -139,12 +139,7 @@ struct open_episode {
   u32 stack;
 };
 
-/* A stack that is not the thread's own: its outermost frame, and the lowest address seen. Handlers
- * of signals have their own regions. */
-struct region {
-  u64 lo, top;
-  u32 number, handlers;
-};
+#include "region.h"
 
 struct pause {
   u64 from, to;
@@ -170,7 +165,7 @@ struct left {
 };
 
 enum { READING_RINGS = 5, READINGS = 8 };
-enum { CALLS = 1024, NOTES = 64, OPEN = 16, REGIONS = 64, PAUSES = 32, QUEUE = 1 << 19, QUEUE_BLOCK = 65536, XSAVE = 2816 };
+enum { CALLS = 1024, NOTES = 64, OPEN = 16, PAUSES = 32, QUEUE = 1 << 19, QUEUE_BLOCK = 65536, XSAVE = 2816 };
 
 struct thread {
   u8 vectors[XSAVE] __attribute__((aligned(64)));
@@ -333,6 +328,7 @@ HIDDEN void __cairn_stack_left(u64 sp);
 HIDDEN void __cairn_stack_goes_on(u64 sp);
 HIDDEN void __cairn_suspended(struct process *p, struct thread *t, u64 sp, u64 t0, u64 t1, u64 e, u64 *lo, u64 *hi);
 HIDDEN int __cairn_on_signal_stack(u64 sp); /* on Armv7 */
+HIDDEN u32 __cairn_outermost(void);
 HIDDEN int __cairn_has_unwinder(void);
 HIDDEN void __cairn_keep_vectors(struct process *p, u8 *area);
 HIDDEN void __cairn_restore_vectors(struct process *p, u8 *area);

@@ -3,7 +3,8 @@
  *   entry: r0 is the address of ID, as in tree_enter_arm.S:         bl __cairn_spike_enter
  *   exit, r0 is the distance to the stack pointer at the entry:     bl __cairn_spike_exit
  *   arrival, r0 as at the entry:                                    bl __cairn_arrived
- *   behind a call that continues on another stack:                  bl __cairn_comes
+ *   in front of a call that continues on another stack:             bl __cairn_suspends
+ *   behind it, r0 as at the entry:                                  bl __cairn_comes
  *   in front of one that ends the thread:                           bl __cairn_departs
  *
  * A call has its stamp in the table, and what its stack is found by: the call that was innermost before, the
@@ -89,6 +90,7 @@
 
         FORWARD __cairn_arrived, __cairn_arrive
         FORWARD __cairn_departs, __cairn_depart
+        FORWARD __cairn_suspends, __cairn_stack_goes
         FORWARD __cairn_comes, __cairn_stack_comes
 
         PROPERTIES

@@ -164,15 +164,33 @@ HIDDEN void __cairn_depart(u32 none, u32 sp) {
   if (p) leave_to(p, 0);
 }
 
-/* stack_comes is called at a site behind a switch of stacks: the state of the call is the first one above its stack
- * pointer. */
-HIDDEN void __cairn_stack_comes(u32 none, u32 sp, u32 site) {
+/* outermost returns the outermost call of the stack that this thread runs on, 0 if it is not known. */
+u32 __cairn_outermost(void) {
+  u32 at = own_local()->innermost, next;
+  for (u32 n = 0; n < MAX_FRAMES && at > LOST; n++, at = next)
+    if (!(next = above(at))) return at;
+  return 0;
+}
+
+/* stack_goes is called in front of a switch of stacks: the next call is the outermost one of its stack. */
+HIDDEN void __cairn_stack_goes(u32 none, u32 sp) {
   struct process *p = active();
-  for (u32 at = sp & ~7u; p && at - sp + 8 < SEARCHED; at += 8)
-    if (is_in(call_at(at)->function, site)) {
-      own_local()->innermost = at;
-      return;
-    }
+  if (!p) return;
+  __cairn_stamp(p, sp);
+  __cairn_stack_left(sp);
+  own_local()->innermost = 0;
+}
+
+/* stack_comes is called behind one, in a call of the function that code names: the state of the call is the first one above
+ * its stack pointer. */
+HIDDEN void __cairn_stack_comes(u32 code, u32 sp) {
+  struct process *p = active();
+  u32 at = sp & ~7u;
+  while (p && at - sp + 8 < SEARCHED && call_at(at)->function != code) at += 8;
+  if (!p || at - sp + 8 >= SEARCHED) return;
+  own_local()->innermost = at;
+  __cairn_stack_goes_on(sp);
+  __cairn_unstamp(p, sp);
 }
 
 HIDDEN void __cairn_slow_exit(u64 site, u64 sp, u64 rbp);

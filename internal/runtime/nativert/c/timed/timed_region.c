@@ -6,6 +6,7 @@
  * belongs to the stack that it interrupted. */
 
 #include "timed.h"
+#include "regions.h"
 
 struct context;
 extern int _Unwind_Backtrace(int (*)(struct context *, void *), void *) WEAK;
@@ -15,7 +16,6 @@ extern u64 _Unwind_GetCFA(struct context *) WEAK;
 enum {
   AT_EXECFN = 31,
   MAIN_STACK = 128 << 20, /* nothing else is mapped so close below its top */
-  SLACK = 2048,           /* minimum distance between two stacks */
   SIGNAL_FRAME = 16384,   /* size of the kernel's frame between a handler and the interrupted code */
   BUFFER = 512            /* a coroutine may have a small stack */
 };
@@ -26,6 +26,18 @@ void __cairn_regions_start(struct process *p) {
 }
 
 /* ---- the thread's own stack ---- */
+
+/* main_stack returns a size that the stack of the first thread does not exceed, and in which nothing else is mapped below its top. An
+ * emulator of programs for 32 bits maps other memory below the size that the limit is. */
+static u64 main_stack(void) {
+#if __arm__
+  enum { LIMIT_OF_STACK = 3 };
+  uword limit[2];
+  if (sys2(SYS_getrlimit, LIMIT_OF_STACK, limit) >= 0 && limit[0] < MAIN_STACK) return limit[0];
+#endif
+  return MAIN_STACK;
+}
+
 
 struct mapping {
   u64 start, end, *value;
@@ -64,7 +76,7 @@ static void find_own(struct thread *t) {
 }
 
 static int is_own(struct process *p, struct thread *t, u64 sp) {
-  if (!p->main_top || p->main_top - sp < MAIN_STACK) return 1;
+  if (!p->main_top || p->main_top - sp < main_stack()) return 1;
   if (t->owner == p->pid && !p->forked) return 0; /* its thread pointer is elsewhere */
   if (!t->own_hi) find_own(t);
   return sp >= t->own_lo && sp < t->own_hi;
@@ -87,31 +99,6 @@ static int outer(struct context *c, void *arg) {
   return !pc || ++o->frames == 4096 ? 5 /* _URC_END_OF_STACK */ : 0;
 }
 
-static struct region *find(struct thread *t, u64 sp) {
-  for (u32 i = 0; i < t->regions; i++)
-    if (sp + SLACK >= t->region[i].lo && sp <= t->region[i].top) return &t->region[i];
-  return 0;
-}
-
-/* add_stack assigns a number to the stack with that outermost frame, and removes earlier stacks in its
- * place. */
-static struct region *add_stack(struct thread *t, u64 sp, u64 top, u32 handlers) {
-  struct region *r = 0;
-  for (u32 i = 0; i < t->regions; i++) {
-    struct region *x = &t->region[i];
-    if (x->top == top) {
-      x->lo = least(x->lo, sp);
-      return x;
-    }
-    if (x->lo <= top && sp <= x->top) r = x;
-  }
-  if (!r && t->regions < REGIONS) r = &t->region[t->regions++];
-  if (!r) r = &t->region[t->region_number % REGIONS];
-  t->region_number = t->region_number % (LOG_STACK_UNKNOWN - 1) + 1;
-  *r = (struct region){sp, top, t->region_number, handlers};
-  return r;
-}
-
 /* walk finds the outermost frame of the current call. */
 static int walk(struct process *p, struct thread *t, struct outermost *o) {
   *o = (struct outermost){0, 0, 0};
@@ -125,21 +112,25 @@ static int walk(struct process *p, struct thread *t, struct outermost *o) {
 /* other_stack returns the stack of sp, which is not the thread's own. */
 static struct region *other_stack(struct process *p, struct thread *t, u64 sp) {
   struct outermost o;
-  struct region *r = find(t, sp);
+  struct region *r = find_region(t, sp);
   if (r) return r;
+#if __arm__ /* without an unwinder */
+  u32 top = __cairn_on_signal_stack(sp) ? 0 : __cairn_outermost();
+  return top >= sp && !is_own(p, t, top) ? add_region(t, sp, top, 0) : 0;
+#endif
   if (!walk(p, t, &o)) return 0;
-  if (!o.signal) return add_stack(t, sp, o.sp, 0);
-  return add_stack(t, sp, o.signal, 1);
+  if (!o.signal) return add_region(t, sp, o.sp, 0);
+  return add_region(t, sp, o.signal, 1);
 }
 
 struct region *__cairn_stack_at(struct process *p, struct thread *t, u64 sp, u64 *low, u64 *size) {
   struct region *r = 0;
   *low = *size = 0;
   if (is_own(p, t, sp)) {
-    int first = p->main_top - sp < MAIN_STACK;
+    int first = p->main_top - sp < main_stack();
     *low = !p->main_top ? 0 : first ? p->main_top - MAIN_STACK : t->own_lo;
     *size = !p->main_top ? NONE : first ? MAIN_STACK : t->own_hi - t->own_lo;
-  } else if ((r = find(t, sp)) || !t->busy) { /* otherwise the unwinder is running below */
+  } else if ((r = find_region(t, sp)) || !t->busy) { /* otherwise the unwinder is running below */
     if (!r) {
       t->busy_since = __cairn_now(p);
       t->busy = 1;
@@ -160,14 +151,14 @@ u64 __cairn_stack_key(struct process *p, struct thread *t, u64 sp) {
 u32 __cairn_region(struct process *p, struct thread *t, u64 sp) {
   struct outermost o;
   if (is_own(p, t, sp)) return 0;
-#if __arm__ /* without an unwinder */
-  return __cairn_on_signal_stack(sp) ? 0 : LOG_STACK_UNKNOWN;
+#if __arm__
+  if (__cairn_on_signal_stack(sp)) return 0;
 #endif
   struct region *r = other_stack(p, t, sp);
   if (!r) return LOG_STACK_UNKNOWN;
   if (!r->handlers) return r->number;
   if (!walk(p, t, &o)) return LOG_STACK_UNKNOWN;
   if (is_own(p, t, o.sp)) return 0;
-  r = find(t, o.sp);
+  r = find_region(t, o.sp);
   return r ? r->number : LOG_STACK_UNKNOWN;
 }

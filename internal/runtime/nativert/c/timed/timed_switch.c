@@ -13,7 +13,7 @@
 
 #include "timed.h"
 
-enum { STACKS = 4096, PLACES = 8192, KEPT = 16, RINGS = 8, RING_SHIFT = 2, INDEX_BITS = 12, ALIGN_BITS = 3 };
+enum { STACKS = sizeof(uword) == 8 ? 4096 : 1024, PLACES = 8192, KEPT = 16, RINGS = 8, RING_SHIFT = 2, INDEX_BITS = 12, ALIGN_BITS = 3 };
 
 struct sum {
   u64 at;          /* the end of a suspension, by the coarse clock its tick */
