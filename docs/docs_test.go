@@ -245,7 +245,7 @@ func TestClaims(t *testing.T) {
 // each other.
 var (
 	variables = regexp.MustCompile("(?m)^\\| `([A-Z_]+)`")
-	read      = regexp.MustCompile(`(?:(?:env|[gG]etenv|LookupEnv)\(|keep\([\w.]+, )"([A-Z_]+)"\)`)
+	read      = regexp.MustCompile(`(?:(?:env|[gG]etenv|LookupEnv)\(|keep\([\w.]+, |GetEnvironmentVariableW\(u)"([A-Z_]+)"[,)]`)
 	named     = regexp.MustCompile(`Variable = "([A-Z_]+)"`) // a constant that holds its name
 	// The C runtime takes the common prefix for granted.
 	readByRuntime = regexp.MustCompile(`\benv\(envp, "([A-Z_]+)"\)`)
@@ -254,6 +254,7 @@ var (
 // foreign variables belong to other programs and are documented there.
 var foreign = map[string]bool{
 	"CAIRN_TESTS": true, "CAIRN_TEST_CACHE": true, "CAIRN_TEST_STORE": true, "GOMAXPROCS": true, "HOME": true, "PATH": true, "TERM": true, "TMPDIR": true, "XDG_CACHE_HOME": true,
+	"CAIRN_HOOK_SUMMARY":   true,                                              // set by cairn watch run for the program
 	"CCC_OVERRIDE_OPTIONS": true,                                              // of clang
 	"JOURNALTEST_DIR":      true,                                              // of the tests of journals
 	"GOOS":                 true, "GOARCH": true, "TOOLEXEC_IMPORTPATH": true, // set by the go command for the programs of -toolexec
