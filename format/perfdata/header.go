@@ -117,7 +117,7 @@ func (p *Reader) allFeatures(r io.ReaderAt, size int64, table uint64, set [featu
 			p.others[feature] = func() ([]byte, error) { return where.load(r, size, "the features") }
 		}
 		switch feature {
-		case featureBuildID, featureHostname, featureCommand, featureEventDesc:
+		case featureBuildID, featureHostname, featureCommand, featureEventDesc, featureMetaInfo:
 			data, err := where.load(r, size, "the features")
 			if err != nil {
 				return err
@@ -159,6 +159,8 @@ func (p *Reader) feature(feature int, data []byte) {
 		p.buildIDs(data)
 	case featureEventDesc:
 		p.eventNames(&f)
+	case featureMetaInfo:
+		p.metaInfo(data)
 	}
 }
 

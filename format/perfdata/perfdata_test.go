@@ -527,6 +527,8 @@ func FuzzOpen(f *testing.F) {
 	f.Add(recordSPE(f, true, false))
 	f.Add(recordLossy(f, false))
 	f.Add(recordLossy(f, true))
+	f.Add(recordMapped(f, mappedFirst(f)))
+	f.Add(recordMapped(f, packedMaps(f, mappedFirst(f))))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := perfdata.Open(bytes.NewReader(data), int64(len(data)), "in")
 		if err != nil {

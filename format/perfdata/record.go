@@ -140,6 +140,9 @@ func sampleOf(a *attr, event uint16, r record, big bool, batch *sample.Batch) (d
 	switch {
 	case a.hasBranches():
 		d.wrongPath = branchStack(&f, a.branchType, batch)
+		if f, b := batch.Depth(); f+b == 0 && t&sampleIP != 0 { // where it was is all that is known
+			batch.Frame(ip)
+		}
 	case a.sampleType&sampleBranchStack != 0:
 		s.AtCalls = openCalls(&f, a, user, batch)
 	}

@@ -41,6 +41,9 @@ func (s *session) run(ctx context.Context) error {
 		}
 		s.traces = found
 	}
+	if err := s.initialMaps(); err != nil {
+		return err
+	}
 	if err := s.records(ctx); err != nil {
 		return err
 	}
@@ -106,6 +109,8 @@ func (s *session) handle(r record) error {
 		if !s.spe {
 			s.stats.Trace.Undecoded += min(size, uint64(max(0, s.info.Size)))
 		}
+	case kind == recordEventID:
+		s.eventIDs(r.body())
 	case kind == recordTracingData, kind == recordAttr:
 		return s.describing(r)
 	case kind == recordCompressed:
@@ -291,7 +296,7 @@ func (s *session) sample(r record) {
 		s.bad(badRecord, r.offset)
 		return
 	}
-	x.InCalls = len(s.others) > 0 && !x.AtCalls // it is simpleperf's
+	x.InCalls = s.ofSimpleperf() && !x.AtCalls
 	s.stats.WrongPath += x.wrongPath
 	if x.deferred != 0 {
 		s.hold(x.deferred, x.Sample)

@@ -3,6 +3,7 @@ package perfdatatest
 import (
 	"io"
 	"maps"
+	"math/bits"
 	"slices"
 )
 
@@ -12,11 +13,12 @@ const attrSize = 128
 func (w *Writer) attr(e *Event) []byte {
 	b := w.u32(w.u32(nil, uint32(e.Kind)), attrSize)
 	b = w.u64(b, e.Config, 1000, e.SampleType, e.ReadFormat)
-	flags := []byte{0, 1<<0 | 1<<1, 1 << 2, 0, 0, 0, 0, 0} // mmap, comm; sample_id_all
-	if w.Big {
-		flags[1], flags[2] = 1<<7|1<<6, 1<<5
+	const flags = 1<<8 | 1<<9 | 1<<18 // mmap, comm; sample_id_all
+	all := flags | e.Flags
+	if w.Big { // bit fields begin at the other end of each byte
+		all = bits.Reverse64(all)
 	}
-	b = append(b, flags...)
+	b = w.u64(b, all)
 	b = append(b, make([]byte, 24)...)
 	b = w.u64(b, e.BranchType, e.Regs)
 	return append(b, make([]byte, attrSize-len(b))...)

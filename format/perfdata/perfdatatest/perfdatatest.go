@@ -42,6 +42,7 @@ type Event struct {
 	ReadFormat   uint64
 	BranchType   uint64
 	Regs         uint64 // mask of the registers of RegsUser
+	Flags        uint64 // of the event, beside those of mappings and ids
 	ID           uint64
 	Name         string
 }

@@ -3,6 +3,7 @@
 package carried
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,11 +128,12 @@ func (r *Recording) apply(events []sample.Event) {
 // stack returns a sample with names.
 func (r *Recording) stack(s *sample.Sample, info *sample.Info) *sample.NamedStack {
 	r.frames = r.frames[:0]
-	for i, addr := range s.Stack {
-		r.frames = append(r.frames, r.frame(s.PID, addr, i > 0))
+	at := place{pid: s.PID}
+	for _, addr := range s.Stack {
+		r.frames = append(r.frames, r.frame(&at, addr))
 	}
 	if len(s.Stack) == 0 && len(s.Branches) > 0 { // the newest one led to where the sample is
-		r.frames = append(r.frames, r.frame(s.PID, s.Branches[0].To, false))
+		r.frames = append(r.frames, r.frame(&at, s.Branches[0].To))
 	}
 	slices.Reverse(r.frames)
 	out := &sample.NamedStack{Frames: r.frames, Command: r.commands[s.TID], PID: s.PID, TID: s.TID, Value: s.Count, Unit: sample.Samples, Moments: s.Count}
@@ -145,29 +147,49 @@ func (r *Recording) stack(s *sample.Sample, info *sample.Info) *sample.NamedStac
 }
 
 const (
-	kernelSpace = 1 << 63
-	kernelPath  = "[kernel.kallsyms]"
-	unknown     = "[unknown]"
+	kernelSpace   = 1 << 63
+	kernelSpace32 = 0xc0000000 // of Linux on machines of 32 bits, if it is not configured otherwise
+	kernelPath    = "[kernel.kallsyms]"
+	unknown       = "[unknown]"
 )
+
+// place is where on a stack a frame is, from the inside outwards.
+type place struct {
+	pid int32
+	// user says that the frame before was of the program: this one is its caller. The first frame of the program is none,
+	// also where the kernel has frames inside of it.
+	user bool
+}
+
+// inKernel reports whether an address, which the mapping is at, is the kernel's. simpleperf writes one mapping of the
+// kernel, of all addresses.
+func inKernel(at *place, m *sample.Mapping, addr uint64) bool {
+	if at.user { // the kernel calls no program, and a stack that was not unwound well can have any address
+		return false
+	}
+	return addr >= kernelSpace || m != nil && m.Path == kernelPath && addr >= kernelSpace32 && addr < 1<<32
+}
 
 // frame returns the function at an address of a process. That of a caller may be after the call: of one that does not
 // return, after the function.
-func (r *Recording) frame(pid int32, addr uint64, caller bool) sample.NamedFrame {
-	m := r.spaces.Lookup(pid, addr)
-	switch {
-	case addr >= kernelSpace || m != nil && m.Path == kernelPath: // of 32 bits
+func (r *Recording) frame(at *place, addr uint64) sample.NamedFrame {
+	m := r.spaces.Lookup(at.pid, addr)
+	if inKernel(at, m, addr) {
 		if f := r.files[kernelPath]; f != nil {
 			if s := f.At(addr); s != nil {
 				return sample.NamedFrame{Name: s.Name, Kind: sample.KernelFrame}
 			}
 		}
 		return sample.NamedFrame{Name: "[kernel]", Kind: sample.KernelFrame}
-	case m == nil:
-		return sample.NamedFrame{Name: unknown}
+	}
+	caller := at.user
+	at.user = true
+	if m == nil || m.Path == kernelPath {
+		return r.unmapped(at.pid, addr)
 	}
 	f := r.files[m.Path]
 	if f == nil {
-		return sample.NamedFrame{Name: "[" + path.Base(m.Path) + "]"}
+		return sample.NamedFrame{Name: fileName(m.Path)}
 	}
 	s := find(f, m, addr)
 	if caller && s != nil && s.Addr == inFile(f, m, addr) {
@@ -176,13 +198,43 @@ func (r *Recording) frame(pid int32, addr uint64, caller bool) sample.NamedFrame
 		}
 	}
 	if s == nil {
-		return sample.NamedFrame{Name: "[" + path.Base(f.Path) + "]"}
+		return sample.NamedFrame{Name: fileName(f.Path)}
 	}
 	kind := sample.UserFrame
-	if f.Kind == simpleperf.SymbolMap || strings.HasPrefix(path.Base(f.Path), "jit_") { // jit_app_cache, jit_zygote_cache
+	if f.Kind == simpleperf.SymbolMap || jitCache(f.Path) != "" {
 		kind = sample.JITFrame
 	}
-	return sample.NamedFrame{Name: s.Name, Kind: kind}
+	// Functions of the dynamic linker have a prefix, which keeps them apart from those of libc.
+	return sample.NamedFrame{Name: strings.TrimPrefix(s.Name, "__dl_"), Kind: kind}
+}
+
+// unmapped returns the function at an address that is in no file: of code that was generated, the program may have written
+// a list, which simpleperf reads.
+func (r *Recording) unmapped(pid int32, addr uint64) sample.NamedFrame {
+	if f := r.files[fmt.Sprintf("perf-%d.map", pid)]; f != nil {
+		if s := f.At(addr); s != nil {
+			return sample.NamedFrame{Name: s.Name, Kind: sample.JITFrame}
+		}
+	}
+	return sample.NamedFrame{Name: unknown}
+}
+
+// jitCache returns what simpleperf calls a file of code that Android's runtime generated, "" if it is another one. These
+// are a part of a file beside the recording: perf.data_jit_app_cache:0-4096. Versions until 2020 call them jit_app_cache.
+func jitCache(file string) string {
+	switch {
+	case strings.Contains(file, "jit_app_cache"):
+		return "JIT app cache"
+	case strings.Contains(file, "jit_zygote_cache"):
+		return "JIT zygote cache"
+	}
+	return ""
+}
+
+// fileName stands for code without a symbol in a file.
+func fileName(file string) string {
+	base := cmp.Or(jitCache(file), path.Base(file))
+	return "[" + strings.Trim(base, "[]") + "]"
 }
 
 // find returns the function at an address: by its place in the file, or, of code that was generated, by the address itself.

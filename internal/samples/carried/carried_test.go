@@ -134,6 +134,68 @@ func TestStacks(t *testing.T) {
 	}
 }
 
+// TestPlaces tells the kernel's frames from those of the program, and callers from where the program was, in a recording in
+// which the kernel is mapped at all addresses, as simpleperf writes it.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	const kernel, user = ^uint64(127), ^uint64(511)
+	var section []byte
+	for _, f := range []simpleperf.SymbolFile{
+		{Path: "/lib/libapp.so", Kind: simpleperf.ELF, Addr: 0x5000, Offset: 0x4000, Known: true, Symbols: []simpleperf.FileSymbol{{Addr: 0x5100, Size: 0x40, Name: "before"}, {Addr: 0x5140, Size: 0x40, Name: "draw"}, {Addr: 0x5180, Size: 0x10, Name: "__dl_main"}}},
+		{Path: "perf.data_jit_app_cache:0-4096", Kind: simpleperf.ELF, Symbols: []simpleperf.FileSymbol{{Addr: 0x70001000, Size: 0x100, Name: "a.b.Hot"}}},
+		{Path: "perf-71.map", Kind: simpleperf.SymbolMap, Symbols: []simpleperf.FileSymbol{{Addr: 0x7c7930000010, Size: 0x10, Name: "made"}}},
+	} {
+		x := second(&f)
+		section = append(binary.LittleEndian.AppendUint32(section, uint32(len(x))), x...)
+	}
+	w := pdt.Writer{
+		Events:   []pdt.Event{{Kind: 1, Config: 0, SampleType: pdt.IP | pdt.TID | pdt.Time | pdt.Period | pdt.Callchain}},
+		Features: map[int][]byte{simpleperf.FeatureFile2: section, 129: []byte("event_type_info\x00cpu-clock,1,0\x00")},
+	}
+	w.Map(^uint32(0), 0, sample.Mapping{Size: ^uint64(0), Path: "[kernel.kallsyms]", Exec: true})
+	w.Map(71, 1, sample.Mapping{Start: 0x10000, Size: 0x1000, Offset: 0x4000, Path: "/lib/libapp.so", Exec: true})
+	w.Map(71, 2, sample.Mapping{Start: 0x70000000, Size: 0x10000, Path: "perf.data_jit_app_cache:0-4096", Exec: true})
+	w.Map(71, 3, sample.Mapping{Start: 0x50000, Size: 0x1000, Path: "[vdso]", Exec: true})
+	for i, c := range []struct {
+		chain []uint64
+		want  string
+	}{
+		// A fault at the first instruction of draw; main calls it.
+		{[]uint64{kernel, 0xffffff8000001010, user, 0x10140, 0x10180}, "draw:0 draw:0 [kernel]:1"},
+		{[]uint64{kernel, 0xc0001010, user, 0x10184, 0xffff8000001010}, "[unknown]:0 main:0 [kernel]:1"}, // of 32 bits
+		{[]uint64{user, 0x7c7930000014, 0x70001010, 0xffffff8000001010, 0xc0001010}, "[unknown]:0 [unknown]:0 a.b.Hot:3 made:3"},
+		{[]uint64{user, 0x7c7930000024, 0x50010, 0x70002000}, "[JIT app cache]:0 [vdso]:0 [unknown]:0"},
+	} {
+		one := w
+		one.Sample(pdt.Sample{IP: c.chain[1], PID: 71, TID: 71, Time: 2000, Period: 7, Callchain: c.chain})
+		var out bytes.Buffer
+		if _, err := one.WriteTo(&out); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "perf.data")
+		if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		for s, err := range r.Stacks(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			var frames []string
+			for _, f := range s.Frames {
+				frames = append(frames, fmt.Sprintf("%s:%d", f.Name, f.Kind))
+			}
+			if got := strings.Join(frames, " "); got != c.want || s.Event != "cpu-clock" || s.Unit != sample.Nanoseconds {
+				t.Errorf("%d: %q of %s, want %q", i, got, s.Event, c.want)
+			}
+		}
+	}
+}
+
 // TestDamaged refuses functions that are cut off anywhere, and says so.
 func TestDamaged(t *testing.T) {
 	t.Parallel()
