@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -214,7 +217,7 @@ func exitCode(err error, w io.Writer) int {
 		fmt.Fprintln(w, "cairn: interrupted")
 		return verb.ExitInterrupted
 	}
-	fmt.Fprintf(w, "cairn: %v\n", err)
+	fmt.Fprintf(w, "cairn: %v%s\n", err, temporary(err))
 	var usage verb.UsageError
 	if errors.As(err, &usage) {
 		return verb.ExitUsage
@@ -224,6 +227,15 @@ func exitCode(err error, w io.Writer) int {
 		return verb.ExitPartial
 	}
 	return verb.ExitFail
+}
+
+// temporary returns a remedy if err is that a temporary file of cairn cannot be made, of whose directory nobody has heard.
+func temporary(err error) string {
+	var file *fs.PathError
+	if errors.As(err, &file) && filepath.Dir(file.Path) == filepath.Clean(os.TempDir()) && strings.HasPrefix(filepath.Base(file.Path), "cairn-") {
+		return " (TMPDIR names another directory for temporary files)"
+	}
+	return ""
 }
 
 // standsIn reports whether args are those of a tool that cairn was started in place of, rather

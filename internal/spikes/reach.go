@@ -277,7 +277,7 @@ func (r *Reach) gaps(say func(format string, args ...any)) {
 		say("%s, whose stacks are not in the logs.", count(r.Uncounted, "spike more was counted", "spikes more were counted"))
 	}
 	if r.Unfinished > 0 {
-		say("%s no end: the process is still running, or was killed.", count(uint64(r.Unfinished), "log has", "logs have"))
+		say("%s no end: the process is still running, was killed, or ended by _exit.", count(uint64(r.Unfinished), "log has", "logs have"))
 	}
 	if r.NoRoom > 0 {
 		say("%s more had not ended and had no room in the logs.", count(r.NoRoom, "call", "calls"))

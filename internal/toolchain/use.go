@@ -15,7 +15,6 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
@@ -59,13 +58,9 @@ func (u *useOptions) load() (*prof.Profile, error) {
 			return nil, err
 		}
 	}
-	data, err := verb.ReadFile(path)
+	p, data, err := verb.ReadProfileData(u.Profile)
 	if err != nil {
 		return nil, err
-	}
-	p, err := mip.ReadProfile(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", u.Profile, err)
 	}
 	if len(p.Modules) == 0 {
 		return nil, fmt.Errorf("%s: the profile is empty", u.Profile)

@@ -127,26 +127,35 @@ func Note(s *Streams, format string, args ...any) {
 
 // ReadProfile reads the .mip file at path, which may be the URL of one that a collector has.
 func ReadProfile(path string) (*prof.Profile, error) {
+	p, _, err := ReadProfileData(path)
+	return p, err
+}
+
+// ReadProfileData is ReadProfile, and also returns the bytes of the file.
+func ReadProfileData(path string) (*prof.Profile, []byte, error) {
+	if IsDir(path) {
+		return nil, nil, fmt.Errorf("%s is a directory: merge the runs in it into a profile first (cairn merge -o app.mip %s)", path, path)
+	}
 	data, err := ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	switch k := kind.Of(data); k {
 	case kind.Raw, kind.Pack:
-		return nil, fmt.Errorf("%s is %v: merge it into a profile first (cairn merge -h)", path, k)
+		return nil, nil, fmt.Errorf("%s is %v: merge it into a profile first (cairn merge -h)", path, k)
 	case kind.Map:
-		return nil, fmt.Errorf("%s is a map: create a profile from it first (cairn create -h)", path)
+		return nil, nil, fmt.Errorf("%s is a map: create a profile from it first (cairn create -h)", path)
 	case kind.Binary:
-		return nil, fmt.Errorf("%s is a binary: give the profile of its runs (cairn merge -h)", path)
+		return nil, nil, fmt.Errorf("%s is a binary: give the profile of its runs (cairn merge -h)", path)
 	case kind.Profile:
 	default:
-		return nil, fmt.Errorf("%s: not a profile: it is %v", path, k)
+		return nil, nil, fmt.Errorf("%s: not a profile: it is %v", path, k)
 	}
 	p, err := mip.ReadProfile(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return p, nil
+	return p, data, nil
 }
 
 // ReadFile reads a regular file, or one of a collector's, of at most maxFile bytes.

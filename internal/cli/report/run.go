@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -135,8 +136,7 @@ func (f *runFlags) report(ctx context.Context, s *verb.Streams, command string) 
 		return err
 	}
 	if len(records) == 0 {
-		os.Remove(f.dir)
-		return fmt.Errorf("run: %s recorded nothing: no program that it ran has probes (cairn build and cairn go build add them; cairn record and cairn watch run need none)", command)
+		return f.nothing(command)
 	}
 	if err := in.Add(f.dir); err != nil {
 		return fmt.Errorf("%w; the records are kept", err)
@@ -157,6 +157,22 @@ func (f *runFlags) report(ctx context.Context, s *verb.Streams, command string) 
 		return err
 	}
 	return f.show(ctx)
+}
+
+// nothing removes the directory of a run that left no records, and returns why it has none. Whether there was room for
+// them is tried: the programs themselves can have said so among much else.
+func (f *runFlags) nothing(command string) error {
+	defer os.Remove(f.dir)
+	trial := filepath.Join(f.dir, "trial")
+	err := os.WriteFile(trial, make([]byte, 1<<16), 0o666)
+	os.Remove(trial)
+	switch {
+	case err != nil:
+		return fmt.Errorf("run: %s recorded nothing: %s cannot be written to: %w", command, f.dir, errors.Unwrap(err))
+	case reportset.HasProbes(command):
+		return fmt.Errorf("run: %s recorded nothing, although it has probes: what it printed may say why (docs/troubleshooting.md)", command)
+	}
+	return fmt.Errorf("run: %s recorded nothing: no program that it ran has probes (cairn build and cairn go build add them; cairn record and cairn watch run need none)", command)
 }
 
 // keepMaps writes the maps of programs into the directory of the run, so that its raw files can be read there by

@@ -44,6 +44,7 @@ func Profile(ctx context.Context, s *verb.Streams, g Files) (*prof.Profile, []ra
 	if err != nil {
 		return nil, nil, err
 	}
+	noteBuilds(s, p)
 	return p, sum.Refused, nil
 }
 

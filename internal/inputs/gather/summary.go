@@ -133,13 +133,44 @@ func NoteInexact(s *verb.Streams, m *prof.Module) {
 
 // NoteNoLines reports the modules without lines.
 func NoteNoLines(s *verb.Streams, modules []coverage.Module) {
+	builds := make(map[string]int)
+	for i := range modules {
+		builds[modules[i].Module.Module]++
+	}
 	var names []string
 	for i := range modules {
-		if modules[i].Lines == nil && len(modules[i].Funcs) > 0 {
-			names = append(names, modules[i].Module.Module)
+		m := modules[i].Module
+		if modules[i].Lines != nil || len(m.Funcs) == 0 {
+			continue
 		}
+		name := m.Module
+		if builds[name] > 1 { // one of another build may have been given
+			name += " of build " + m.BuildID.Short()
+		}
+		names = append(names, name)
 	}
 	if len(names) > 0 {
 		verb.Note(s, "the lines of %s are not counted: no debug information was given for %s (name the program, compiled with -g)", report.First(names, MostNames), report.Plural(len(names), "module"))
+	}
+}
+
+// noteBuilds reports programs that were given without runs beside another build of them that has some: usually they were
+// built again since, and all figures count both.
+func noteBuilds(s *verb.Streams, p *prof.Profile) {
+	ran := make(map[string]*prof.Module)
+	for i := range p.Modules {
+		if m := &p.Modules[i]; m.Raws > 0 {
+			ran[m.Module] = m
+		}
+	}
+	var names []string
+	for i := range p.Modules {
+		m := &p.Modules[i]
+		if other := ran[m.Module]; m.Raws == 0 && other != nil {
+			names = append(names, fmt.Sprintf("%s %s beside %s", m.Module, m.BuildID.Short(), other.BuildID.Short()))
+		}
+	}
+	if len(names) > 0 {
+		verb.Note(s, "a build without runs is counted beside the one that ran, as if it were another program: %s", report.First(names, MostNames))
 	}
 }

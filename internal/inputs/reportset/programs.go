@@ -89,6 +89,12 @@ func (in *Inputs) ran() map[prof.BuildID]bool {
 	return ids
 }
 
+// HasProbes reports whether the file at path is a program with probes that write raw files.
+func HasProbes(path string) bool {
+	_, ok := probed(path)
+	return ok
+}
+
 // probed returns the build of a file, and whether it has probes that write raw files.
 func probed(path string) (id prof.BuildID, ok bool) {
 	f, err := objfile.Open(path)
