@@ -112,3 +112,14 @@ func executed(p *prof.Profile) (sum uint64) {
 	}
 	return sum
 }
+
+// inside is a split.Options.Inside: the functions that any module has are not those of a library, or are seldom.
+func inside(p *prof.Profile) func(string) bool {
+	names := map[string]bool{}
+	for i := range p.Modules {
+		for k := range p.Modules[i].Funcs {
+			names[p.Modules[i].Funcs[k].Name] = true
+		}
+	}
+	return func(function string) bool { return names[function] }
+}

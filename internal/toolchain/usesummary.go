@@ -43,6 +43,7 @@ type useSummary struct {
 	Moved   int                 `json:"moved"`   // functions that never ran, moved away whole
 	Ordered int                 `json:"ordered"` // functions whose blocks have another order
 	Copied  int                 `json:"copied"`  // blocks that were copied to where control jumped to them
+	Direct  int                 `json:"direct"`  // calls of libraries without the linker's stub
 	Hot     int                 `json:"hot"`     // functions without cold blocks worth moving
 	Stale   int                 `json:"stale"`   // functions that the profile has in another shape
 	Missing int                 `json:"missing"` // functions that the profile does not have
@@ -75,6 +76,7 @@ func (u *useSummary) addSplit(r *splitEvent, units int) {
 	u.Moved += len(r.Moved)
 	u.Ordered += len(r.Ordered)
 	u.Copied += r.Copied
+	u.Direct += r.Direct
 	u.Hot += r.Hot
 	u.Stale += r.Stale
 	u.Missing += r.Missing
@@ -118,6 +120,9 @@ func (u *useSummary) printBuilt(s *verb.Streams, use *useOptions) {
 	}
 	if u.Copied > 0 {
 		fmt.Fprintf(s.Err, "  copied: %s to where control often jumped to them\n", report.Plural(u.Copied, "block"))
+	}
+	if u.Direct > 0 {
+		fmt.Fprintf(s.Err, "  direct: %s of standard libraries, without stubs\n", report.Plural(u.Direct, "call"))
 	}
 	if u.Stale > 0 {
 		fmt.Fprintf(s.Err, "  stale: %s changed since the profile was taken, not split\n", report.Plural(u.Stale, "function"))

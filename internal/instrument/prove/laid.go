@@ -198,8 +198,8 @@ func (l *laidOut) findTables() map[int][]int64 {
 	return l.findBases()
 }
 
-// startSymbols pairs the symbols of both objects. New ones are those of parts that were moved, and labels for the
-// assembler, which LLVM's keeps where a .reloc names them.
+// startSymbols pairs the symbols of both objects. New ones are those of parts that were moved, labels for the
+// assembler, which LLVM's keeps where a .reloc names them, and the one that GNU's adds where addresses of functions are loaded.
 func (l *laidOut) startSymbols() {
 	byName := map[string][]*objfile.ObjectSymbol{}
 	for _, s := range named(l.b) {
@@ -228,7 +228,7 @@ func (l *laidOut) startSymbols() {
 		}
 	}
 	for _, s := range named(l.b) {
-		known := s.Local && l.b.inCode(s) && (strings.HasPrefix(l.b.Sections[s.Section].Name, l.moved) || strings.HasPrefix(s.Name, ".L"))
+		known := s.Section == 0 && s.Name == "_GLOBAL_OFFSET_TABLE_" || s.Local && l.b.inCode(s) && (strings.HasPrefix(l.b.Sections[s.Section].Name, l.moved) || strings.HasPrefix(s.Name, ".L"))
 		if !known && slices.Contains(byName[s.Name], s) {
 			l.differ(nil, "symbol %s is new", s.Name)
 		}

@@ -221,3 +221,40 @@ func TestOwnTailCall(t *testing.T) {
 		}
 	}
 }
+
+// TestCallsByAddress has calls through stubs of the linker's that take the address of the function in the other layout. Only that very
+// function may be called so, by the word that has its address, and not one of the object itself.
+func TestCallsByAddress(t *testing.T) {
+	t.Parallel()
+	needAssembler(t)
+	const text = "\t.text\n\t.globl\town\n\t.type\town, @function\nown:\n\tret\n\t.size\town, .-own\n\t.globl\tf\n\t.type\tf, @function\nf:\n" +
+		"\tpushq\t%rbx\n\tCALL\n\tcall\town@PLT\n\tpopq\t%rbx\n\tJUMP\n\t.size\tf, .-f\n"
+	with := func(call, jump string) []byte {
+		return []byte(strings.NewReplacer("CALL", call, "JUMP", jump).Replace(text))
+	}
+	plain := assemble(t, with("call\tmemcpy@PLT", "jmp\tfree@PLT"))
+	const call, jump = "call\t*memcpy@GOTPCREL(%rip)", "jmp\t*free@GOTPCREL(%rip)"
+	for _, test := range []struct {
+		laid  []byte
+		wrong bool
+	}{
+		{with(call, jump), false},
+		{with(call, "jmp\tfree@PLT"), false},
+		{with("call\tmemcpy", jump), false},
+		{with("call\t*free@GOTPCREL(%rip)", jump), true},
+		{with("call\t*memcpy(%rip)", jump), true},
+		{with("call\t*memcpy@GOTPCREL+8(%rip)", jump), true},
+		{with("lcall\t*memcpy@GOTPCREL(%rip)", jump), true},
+		{with("jmp\t*memcpy@GOTPCREL(%rip)", jump), true},
+		{with("movq\tmemcpy@GOTPCREL(%rip), %rax\n\tcall\t*%rax", jump), true},
+		{with(call, "jmp\t*memcpy@GOTPCREL(%rip)"), true},
+		{with(call, "call\t*free@GOTPCREL(%rip)"), true},
+		{with(call, "jmp\t*free(%rip)"), true},
+		{[]byte(strings.Replace(string(with(call, jump)), "call\town@PLT", "call\t*own@GOTPCREL(%rip)", 1)), true},
+		{with(call+"\n\tcall\t*memset@GOTPCREL(%rip)", jump), true},
+	} {
+		if c := layouts(plain, assemble(t, test.laid)); (c.Proved < c.Functions) != test.wrong || c.Functions != 2 {
+			t.Errorf("%+v of\n%s", c, test.laid)
+		}
+	}
+}

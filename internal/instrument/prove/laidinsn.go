@@ -2,6 +2,7 @@ package prove
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	kinds "github.com/cairnprof/cairn/internal/binary/machine"
@@ -37,6 +38,7 @@ func (l *laidOut) compareBranch(s *segment, x, y stop, next, tnext place) {
 	tto, okB := l.b.branch(y.place, y.in)
 	inverted := x.in.inverts(y.in)
 	switch {
+	case okA && l.sameByAddress(x, y, to):
 	case !okA || !okB:
 		l.unknown(s, "the branch at %#x refers to something unknown", x.off)
 		return
@@ -147,4 +149,30 @@ func (l *laidOut) sameTarget(s *segment, at int64, a, b target) bool {
 		return true
 	}
 	return l.a.pair[a.section] == b.section && a.off == b.off
+}
+
+// sameByAddress reports whether x calls or jumps to a function of another module by a stub of the linker's, and y by the address that
+// the dynamic linker found.
+func (l *laidOut) sameByAddress(x, y stop, to target) bool {
+	rel := l.b.within(y.section, y.off, y.in.Len)
+	if l.b.Machine != kinds.X86_64 || to.name == "" || len(rel) != 1 || rel[0].Off != uint64(y.off)+2 || !sameKind(rel[0].Type, relGOTPCREL) {
+		return false
+	}
+	by, ok := l.b.target(rel[0], 0)
+	if !ok || by != to || l.a.defines(to.name) || l.b.defines(to.name) {
+		return false
+	}
+	code := l.b.Sections[y.section].Data[y.off:]
+	switch x.in.Class {
+	case controlflow.Call:
+		return bytes.HasPrefix(code, []byte{0xff, 0x15}) // call *f@GOTPCREL(%rip)
+	case controlflow.Jump:
+		return bytes.HasPrefix(code, []byte{0xff, 0x25})
+	}
+	return false
+}
+
+// defines reports whether a symbol is in the object itself.
+func (o *object) defines(name string) bool {
+	return slices.ContainsFunc(o.Symbols, func(s objfile.ObjectSymbol) bool { return s.Name == name && s.Section != 0 })
 }

@@ -304,6 +304,10 @@ func (w *emitter) code(i, end int, e *ending) {
 				w.loc = int32(n)
 				continue
 			}
+			if direct, ok := w.s.replaced[n]; ok {
+				w.out = append(w.out, direct...)
+				continue
+			}
 			w.out = appendLine(w.out, p.text.raw(n))
 		}
 	}

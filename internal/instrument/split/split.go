@@ -3,6 +3,7 @@ package split
 import (
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/probe"
 )
@@ -33,6 +34,9 @@ type Options struct {
 	Executed uint64
 	// Unaligned says that the compiler was told to align no loops: none is padded.
 	Unaligned bool
+	// Inside reports whether a function is in the program itself. Calls of others that ran often take the address that the dynamic
+	// linker found. With nil, all calls stay as they are.
+	Inside func(function string) bool
 	// MinInsns leaves runs of neighbouring cold blocks with fewer instructions in place. The jump to them would
 	// be as long as the code moved.
 	MinInsns int
@@ -55,6 +59,7 @@ type Result struct {
 	Unknown int             // functions that the profile does not know
 	Hot     int             // functions whose blocks are best where they are
 	Copied  int             // blocks that were copied to where control jumped to them
+	Direct  int             // calls of other modules without a stub
 }
 
 // Func is a function that was split.
@@ -96,12 +101,15 @@ func Split(u *asm.Unit, cold ColdBlocks, opts Options) ([]byte, Result) {
 	s := &splitter{unit: u, opts: opts, symbols: map[string]bool{}, renamed: map[string]string{}, replaced: map[int][]byte{}}
 	named := probe.Options{Origin: probe.Origin{Sources: opts.Sources, SourceOf: opts.SourceOf}}
 	s.result.Source = named.UnitSource(u)
-	wanted := map[*asm.Function]*behaviour{}
+	wanted, ran := map[*asm.Function]*behaviour{}, map[*asm.Function]*Flow{}
 	for _, fn := range u.Funcs {
 		if named.Reason(fn, named.SourceFor(fn.Name, s.result.Source)) != "" {
 			continue
 		}
 		b := s.behaviour(fn, cold, named.SourceFor(fn.Name, s.result.Source))
+		if b != nil && b.ran != nil {
+			ran[fn] = b.ran
+		}
 		switch {
 		case b == nil:
 			s.result.Unknown++
@@ -111,7 +119,7 @@ func Split(u *asm.Unit, cold ColdBlocks, opts Options) ([]byte, Result) {
 			wanted[fn] = b
 		}
 	}
-	if len(wanted) == 0 {
+	if len(wanted) == 0 && len(ran) == 0 {
 		return u.Src, s.result
 	}
 	s.text = scanText(u.Src, dialects[u.Kind])
@@ -121,6 +129,9 @@ func Split(u *asm.Unit, cold ColdBlocks, opts Options) ([]byte, Result) {
 	for _, fn := range u.Funcs {
 		if b := wanted[fn]; b != nil {
 			s.consider(fn, b)
+		}
+		if flow := ran[fn]; flow != nil && s.opts.Inside != nil && u.Kind == machine.X86_64 {
+			s.callDirectly(fn, flow)
 		}
 	}
 	s.checkMentions()
@@ -139,7 +150,8 @@ func Split(u *asm.Unit, cold ColdBlocks, opts Options) ([]byte, Result) {
 // behaviour is what the profile says of the blocks of a function.
 type behaviour struct {
 	cold []bool
-	flow *Flow // nil: not known
+	ran  *Flow // nil: not known
+	flow *Flow // that, if the blocks have more than one order
 }
 
 // behaviour asks the profile about a function, and returns nil if it does not know it.
@@ -158,9 +170,13 @@ func (s *splitter) behaviour(fn *asm.Function, cold ColdBlocks, source string) *
 		return nil
 	}
 	b := &behaviour{cold: probe.WithoutEdges(was, blocks)}
-	if s.opts.Flow != nil && !blocks[0] && len(fn.Main().Blocks) >= minOrdered {
-		if flow := s.opts.Flow(info); flow != nil && flow.fits(info.Blocks) {
-			b.flow = flow.withoutWays(was)
+	if s.opts.Flow == nil || blocks[0] {
+		return b
+	}
+	if flow := s.opts.Flow(info); flow != nil && flow.fits(info.Blocks) {
+		b.ran = flow.withoutWays(was)
+		if len(fn.Main().Blocks) >= minOrdered {
+			b.flow = b.ran
 		}
 	}
 	return b
