@@ -32,6 +32,7 @@ type WindowsImage struct {
 	Base        uint64    // preferred address
 	Size, Stamp uint32    // bytes in memory; the time of the link, or a hash
 	Unwind      [2]uint32 // table of functions: address from the base, and bytes
+	Exports     [2]uint32 // directory of what it exports, the same
 	DLL         bool
 	Managed     bool // it is code for .NET
 }

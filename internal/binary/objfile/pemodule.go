@@ -164,7 +164,7 @@ func (f *peFile) readHeaders() ([]byte, error) {
 
 // readOptional reads the optional header, which an object has not.
 func (f *peFile) readOptional(data []byte) {
-	const entry, base, size, directories, exceptions, managed = 16, 24, 56, 112, 3, 14
+	const entry, base, size, directories, exported, exceptions, managed = 16, 24, 56, 112, 0, 3, 14
 	le := binary.LittleEndian
 	if len(data) < directories || le.Uint16(data) != peWide {
 		return
@@ -179,7 +179,8 @@ func (f *peFile) readOptional(data []byte) {
 	}
 	f.debug = directory(peDebug)
 	f.m.windows = &WindowsImage{
-		Base: f.base, Size: le.Uint32(data[size:]), Unwind: directory(exceptions), Managed: directory(managed)[0] != 0,
+		Base: f.base, Size: le.Uint32(data[size:]), Managed: directory(managed)[0] != 0,
+		Unwind: directory(exceptions), Exports: directory(exported),
 	}
 }
 

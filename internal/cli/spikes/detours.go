@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ type detourFlags struct {
 	only, skip []string
 	small      int
 	verbose    bool
+	also       []string // programs and DLLs for Windows
 }
 
 // register registers the flags of a verb. with is the prefix of each description.
@@ -82,11 +84,28 @@ func attachByPreload(s *verb.Streams, c *cobra.Command) {
 	}
 }
 
-// detours are the hooks of one program.
+// alsoFlag is the name of the flag that registerAlso registers.
+const alsoFlag = "also"
+
+// registerAlso registers the flag that a program for Windows has besides.
+func (f *detourFlags) registerAlso(flags *pflag.FlagSet, with string) {
+	flags.StringArrayVar(&f.also, alsoFlag, nil, with+"hook functions of this DLL or program for Windows as well, when it is loaded or started; repeatable")
+}
+
+// detours are the hooks of one program and, for Windows, of others.
 type detours struct {
 	plan  *detour.Plan
 	entry uint64 // link-time address at which the program starts
 	file  []byte // for the library in the process
+	// For Windows.
+	also       []planned
+	unhookable []error // of files of which nothing is hooked
+}
+
+// planned are the hooks of a program or DLL for Windows that is loaded or started.
+type planned struct {
+	path string
+	plan *detour.Plan
 }
 
 // planDetours plans the hooks of the program at path.
@@ -103,33 +122,32 @@ func (f *detourFlags) planDetours(path string) (*detours, error) {
 		return nil, err
 	}
 	defer file.Close()
-	read := detourfile.Read
+	options := detour.Options{Chosen: chosen, Small: f.small}
 	if file.Windows() != nil {
-		read = detourfile.ReadImage
+		return f.planImages(file, options)
 	}
-	module, err := read(file)
+	if len(f.also) > 0 {
+		return nil, verb.Usagef("%s: --%s is for programs for Windows; %s is none", f.verb, alsoFlag, path)
+	}
+	module, err := detourfile.Read(file)
 	if err != nil {
 		return nil, err
 	}
-	d := &detours{plan: detour.Make(module, detour.Options{Chosen: chosen, Small: f.small}), entry: module.Entry}
+	d := &detours{plan: detour.Make(module, options), entry: module.Entry}
 	if len(d.plan.Sites) == 0 {
-		return nil, fmt.Errorf("%s: %s: none of %s can be hooked:%s", f.verb, path, report.Plural(len(d.plan.Refused), "function"), reasonList(d.plan))
+		return nil, f.noneOf(path, d.plan)
 	}
-	d.file, err = encodePlan(file, d.plan)
-	return d, err
-}
-
-// encodePlan returns the file of a plan, with the identity of its program.
-func encodePlan(f *objfile.File, plan *detour.Plan) ([]byte, error) {
-	if w := f.Windows(); w != nil {
-		id, derived, err := f.LogID()
-		return detour.EncodeImage(plan, detour.Image{Base: w.Base, Size: w.Size, Stamp: w.Stamp, ID: []byte(id), Derived: derived}), err
-	}
-	id, err := f.BuildID()
+	id, err := file.BuildID()
 	if err != nil && !errors.Is(err, objfile.ErrNoBuildID) {
 		return nil, err
 	}
-	return detour.Encode([]detour.Planned{{Plan: plan, BuildID: []byte(id), Main: true}}), nil
+	d.file = detour.Encode([]detour.Planned{{Plan: d.plan, BuildID: []byte(id), Main: true}})
+	return d, nil
+}
+
+// noneOf reports that no function of a program can be hooked.
+func (f *detourFlags) noneOf(path string, plan *detour.Plan) error {
+	return fmt.Errorf("%s: %s: none of %s can be hooked:%s", f.verb, path, report.Plural(len(plan.Refused), "function"), reasonList(plan))
 }
 
 // chosen returns the rule of --only and --skip, nil for none.
@@ -181,13 +199,28 @@ const namedExamples = 3
 
 // summarize prints how many functions are hooked, and with --verbose why the others are not.
 func (f *detourFlags) summarize(s *verb.Streams, d *detours) error {
-	verb.Note(s, "hooking %s, not hooking %s%s", report.Plural(len(d.plan.Sites), "function"), report.Count(len(d.plan.Refused)), f.hint(d))
-	if !f.verbose || len(d.plan.Refused) == 0 {
+	for _, err := range d.unhookable {
+		verb.Note(s, "not hooking %v", err)
+	}
+	var err error
+	if len(d.plan.Sites)+len(d.plan.Refused) > 0 {
+		err = f.summarizePlan(s, d.plan, "")
+	}
+	for _, p := range d.also {
+		err = cmp.Or(err, f.summarizePlan(s, p.plan, " of "+filepath.Base(p.path)))
+	}
+	return err
+}
+
+// summarizePlan does that for the functions of one program or DLL.
+func (f *detourFlags) summarizePlan(s *verb.Streams, p *detour.Plan, of string) error {
+	verb.Note(s, "hooking %s%s, not hooking %s%s", report.Plural(len(p.Sites), "function"), of, report.Count(len(p.Refused)), f.hint(p))
+	if !f.verbose || len(p.Refused) == 0 {
 		return nil
 	}
 	table := report.NewTable(">functions", "not hooked because", "~such as")
 	var shown report.Names
-	reasons, by := refusals(d.plan)
+	reasons, by := refusals(p)
 	for _, r := range reasons {
 		var names []string
 		for _, refused := range by[r][:min(len(by[r]), namedExamples)] {
@@ -198,8 +231,8 @@ func (f *detourFlags) summarize(s *verb.Streams, d *detours) error {
 	return table.Write(s.Err, report.Style{})
 }
 
-func (f *detourFlags) hint(d *detours) string {
-	if f.verbose || len(d.plan.Refused) == 0 {
+func (f *detourFlags) hint(p *detour.Plan) string {
+	if f.verbose || len(p.Refused) == 0 {
 		return ""
 	}
 	return " (--verbose prints why)"

@@ -57,7 +57,7 @@ address cannot be replaced, and such functions are not hooked.`,
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if !f.detours {
-				if err := refuseFlags(c, "watch run", "--detours", detourFlagNames...); err != nil {
+				if err := refuseFlags(c, "watch run", "--detours", append(detourFlagNames, alsoFlag)...); err != nil {
 					return err
 				}
 			}
@@ -75,6 +75,7 @@ func (f *spikeRunFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.dir, "dir", "", "`directory` for the logs (default CAIRN_DIR, or the current directory)")
 	c.Flags().StringVar(&f.threshold, "threshold", "", "report calls that take longer, such as `5ms` (default that of CAIRN_SPIKE, or 10ms)")
 	f.choose.register(c.Flags(), "watch run", "with --detours: ")
+	f.choose.registerAlso(c.Flags(), "with --detours: ")
 }
 
 func (f *spikeRunFlags) run(ctx context.Context, s *verb.Streams, argv []string) error {
@@ -123,7 +124,7 @@ func (f *spikeRunFlags) run(ctx context.Context, s *verb.Streams, argv []string)
 			return err
 		}
 	}
-	return runHooked(s, verb.InPlaceOfUs(ctx, s, h.path, argv, env), filepath.Join(tmp, summaryFile), false)
+	return runHooked(s, verb.InPlaceOfUs(ctx, s, h.path, argv, env), filepath.Join(tmp, summaryFile), nil)
 }
 
 // summaryFile is the file to which the library writes its summary.
@@ -164,8 +165,9 @@ func (f *spikeRunFlags) environment(tmp, library string, plan *detours) ([]strin
 	return append(env, "CAIRN_DETOURS="+file), os.WriteFile(file, plan.file, 0o600)
 }
 
-// runHooked runs a program and prints the library's summary, which is in a file. On Windows, that is of one process.
-func runHooked(s *verb.Streams, cmd *exec.Cmd, summary string, windows bool) error {
+// runHooked runs a program and prints the library's summary, which is in a file. On Windows, that is of all processes, and of the program
+// and these DLLs and programs.
+func runHooked(s *verb.Streams, cmd *exec.Cmd, summary string, images []string) error {
 	code, err := verb.RunThrough(cmd)
 	if err != nil {
 		return err
@@ -174,11 +176,11 @@ func runHooked(s *verb.Streams, cmd *exec.Cmd, summary string, windows bool) err
 	if err != nil {
 		return err
 	}
-	pid := cmd.Process.Pid
-	if windows {
-		pid = 0
+	lines := summaryOf(string(text), cmd.Process.Pid)
+	if len(images) > 0 {
+		lines = imageSummary(string(text), images)
 	}
-	for _, line := range summaryOf(string(text), pid) {
+	for _, line := range lines {
 		verb.Note(s, "%s", line)
 	}
 	if code != 0 {
@@ -209,7 +211,7 @@ func summaryOf(text string, pid int) []string {
 				other = path
 				continue
 			}
-			out = append(out, detoursSentence(rest))
+			out = append(out, detoursSentence(rest, ""))
 		default:
 			out = append(out, what)
 		}
@@ -220,11 +222,11 @@ func summaryOf(text string, pid int) []string {
 	return out
 }
 
-// detoursSentence describes the result of the plan of --detours.
-func detoursSentence(rest string) string {
+// detoursSentence describes the result of the plan of --detours, of functions of something.
+func detoursSentence(rest, of string) string {
 	what, detail, _ := strings.Cut(rest, " ")
 	if n, err := strconv.Atoi(detail); err == nil && what == "hooked" {
-		return report.Plural(n, "function") + " hooked"
+		return report.Plural(n, "function") + of + " hooked"
 	}
 	return "functions are not hooked: " + detail
 }

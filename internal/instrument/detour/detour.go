@@ -14,7 +14,8 @@
 //	             jmp site + their length
 //
 // Trampolines are in one piece of memory, blob, which starts with slot and is placed within reach of the whole
-// module.
+// module. In a program for Windows a second slot follows, which the trampoline of longjmp calls: its function notes what
+// may leave calls.
 package detour
 
 import "github.com/cairnprof/cairn/internal/binary/ehframe"
@@ -49,6 +50,7 @@ type Module struct {
 	// Referenced makes only functions be hooked that are called, jumped to by name, or whose address is somewhere: the others
 	// may be parts of functions, such as handlers of exceptions.
 	Referenced bool
+	Exports    []uint64 // addresses that other modules are given by name
 }
 
 // Options chooses functions.
@@ -150,6 +152,9 @@ func Make(m *Module, o Options) *Plan {
 	s.readFunctions()
 	s.readData()
 	p := &Plan{Blob: make([]byte, slotSize)}
+	if m.Referenced {
+		p.Blob = make([]byte, 2*slotSize)
+	}
 	p.Lo, p.Hi = m.bounds()
 	for i := range s.funcs {
 		f := &s.funcs[i]
@@ -176,11 +181,11 @@ func (m *Module) bounds() (lo, hi uint64) {
 func (s *scan) refusal(f *function, o Options) Reason {
 	frame, ok := s.frames[f.Addr]
 	switch {
-	case o.Chosen != nil && !o.Chosen(f.Name):
+	case o.Chosen != nil && !o.Chosen(f.Name) && !s.raises(f):
 		return NotChosen
 	case f.Resolver:
 		return Resolves
-	case special(f.Name) != "":
+	case special(f.Name) != "" && !s.raises(f):
 		return special(f.Name)
 	case !ok:
 		return NoFrame
@@ -194,7 +199,7 @@ func (s *scan) refusal(f *function, o Options) Reason {
 		return Unknown
 	case f.unreadable:
 		return Unreadable
-	case f.insns < o.Small && !f.loops:
+	case f.insns < o.Small && !f.loops && !s.raises(f):
 		return Quick
 	case f.entered:
 		return Entered

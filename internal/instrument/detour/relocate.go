@@ -26,7 +26,11 @@ const around = 1 << 16
 func (p *Plan) hook(s *scan, f *function) Reason {
 	skip := int(f.at - f.Addr)
 	t := trampoline{blob: p.Blob, fixups: p.Fixups, lo: p.Lo - min(p.Lo, around), hi: p.Hi + around}
-	entry := t.begin(f.Addr)
+	slot := uint32(0)
+	if s.raises(f) {
+		slot = slotSize
+	}
+	entry := t.begin(f.Addr, slot)
 	site := Site{Name: f.Name, Func: f.Addr, At: f.at, Entry: entry, unwind: f.Unwind}
 	taken, ended := 0, false
 	for taken < patchSize && !ended && skip+taken < len(f.code) {
@@ -92,8 +96,8 @@ func (s *scan) decode(addr uint64) (x86.Inst, error) {
 	return x86.Inst{}, x86.ErrTruncated
 }
 
-// begin starts a trampoline and returns the offset of its entry.
-func (t *trampoline) begin(site uint64) uint32 {
+// begin starts a trampoline, which calls what a slot has, and returns the offset of its entry.
+func (t *trampoline) begin(site uint64, slot uint32) uint32 {
 	for (len(t.blob)+8)%trampolineAlign != 0 {
 		t.blob = append(t.blob, 0xcc)
 	}
@@ -101,7 +105,7 @@ func (t *trampoline) begin(site uint64) uint32 {
 	t.bytes(make([]byte, 8)...)
 	entry := len(t.blob)
 	t.bytes(0xff, 0x15)
-	t.blob = binary.LittleEndian.AppendUint32(t.blob, uint32(-int32(len(t.blob)+4))) // slot is at 0
+	t.blob = binary.LittleEndian.AppendUint32(t.blob, slot-uint32(len(t.blob)+4))
 	return uint32(entry)
 }
 

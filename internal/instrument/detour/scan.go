@@ -262,6 +262,9 @@ func (s *scan) readData() {
 	if len(s.funcs) == 0 {
 		return
 	}
+	for _, addr := range s.module.Exports {
+		s.note(addr)
+	}
 	lo, hi := s.funcs[0].Addr, s.funcs[len(s.funcs)-1].at+patchSize
 	for _, sec := range s.module.Sections {
 		if sec.Code {

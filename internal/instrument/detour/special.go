@@ -21,6 +21,17 @@ var twice = []string{
 	"__cyg_profile_func_enter", "__cyg_profile_func_exit",
 }
 
+// raising are functions that leave calls without an exception.
+var raising = []string{"longjmp", "_longjmp", "__longjmp_chk", "siglongjmp", "__intrinsic_longjmp"}
+
+// Raises reports whether a function of this name leaves calls without an exception. In programs for Windows it is hooked, to note
+// which calls these may be.
+func Raises(name string) bool { return slices.Contains(raising, name) }
+
+func (s *scan) raises(f *function) bool {
+	return s.module.Referenced && f.Unwind != nil && Raises(f.Name)
+}
+
 // special returns why a function of this name is never hooked, or "".
 func special(name string) Reason {
 	name, _, _ = strings.Cut(name, "@")

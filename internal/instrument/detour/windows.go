@@ -14,23 +14,42 @@ type Image struct {
 	Size, Stamp uint32 // bytes in memory, and the time in its header
 	ID          []byte // of its CodeView record, 20 bytes
 	Derived     bool   // it has no such record: ID is made from its file
+	DLL         bool
 }
 
-// The file of a plan for Windows, which c/coff/coff_patch.c reads. All numbers are little-endian.
+// PlannedImage is the plan of a program or DLL for Windows, with its identity.
+type PlannedImage struct {
+	*Plan
+	Image
+}
+
+// The file of plans for Windows, which c/coff/coff_patch.c reads. All numbers are little-endian. For each program or DLL:
 //
-//	"cairndpe", u32 version 1, u32 sites, fixups, blob
+//	"cairndpe", u32 version 2, u32 sites, fixups, blob
 //	u64 base, u32 size, stamp   of the image
 //	u32 functions, table        of the trampolines: how many, and where in the blob their table for the unwinder is
-//	u8 id length, u8 id[20], u8 derived, u8 0[2]
+//	u8 id length, u8 id[20], u8 derived, u8 dll, u8 0
+//	u64 length                  of all that is for this program or DLL
 //	sites, fixups               as in the file of plans for Linux
-//	blob
-const imageMagic = "cairndpe"
+//	blob, zeros up to a multiple of 8
+const (
+	imageMagic   = "cairndpe"
+	imageVersion = 2
+	imageHead    = 80
+)
 
-// EncodeImage returns the file of the plan of a program for Windows.
-func EncodeImage(p *Plan, of Image) []byte {
+// EncodeImages returns the file of the plans of some programs and DLLs for Windows.
+func EncodeImages(images []PlannedImage) (out []byte) {
+	for _, i := range images {
+		out = append(out, encodeImage(i.Plan, i.Image)...)
+	}
+	return out
+}
+
+func encodeImage(p *Plan, of Image) []byte {
 	le := binary.LittleEndian
 	blob, table := unwindable(p)
-	out := append([]byte(imageMagic), 1, 0, 0, 0)
+	out := le.AppendUint32([]byte(imageMagic), imageVersion)
 	for _, n := range []int{len(p.Sites), len(p.Fixups), len(blob)} {
 		out = le.AppendUint32(out, uint32(n))
 	}
@@ -40,11 +59,17 @@ func EncodeImage(p *Plan, of Image) []byte {
 	}
 	id := of.ID[:min(len(of.ID), maxID)]
 	out = append(append(out, byte(len(id))), id...)
-	out = append(out, make([]byte, maxID-len(id)+3)...)
+	out = append(out, make([]byte, imageHead-len(out))...)
 	if of.Derived {
-		out[len(out)-3] = 1
+		out[imageHead-11] = 1
 	}
-	return append(appendPlan(out, p), blob...)
+	if of.DLL {
+		out[imageHead-10] = 1
+	}
+	out = append(appendPlan(out, p), blob...)
+	out = append(out, make([]byte, -len(out)&7)...)
+	le.PutUint64(out[imageHead-8:], uint64(len(out)))
+	return out
 }
 
 // Operations of unwind codes, and the bytes in front of the codes.

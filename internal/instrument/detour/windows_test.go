@@ -35,6 +35,6 @@ func TestUnknownUnwind(t *testing.T) {
 		if len(plan.Sites) == 0 && plan.Refused[0].Reason != detour.Unwinds {
 			t.Errorf("%v", plan.Refused)
 		}
-		detour.EncodeImage(plan, detour.Image{})
+		detour.EncodeImages([]detour.PlannedImage{{Plan: plan}})
 	}
 }

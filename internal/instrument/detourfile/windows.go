@@ -2,23 +2,19 @@ package detourfile
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 
-	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/ehframe"
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
-	"github.com/cairnprof/cairn/internal/binary/x86"
 	"github.com/cairnprof/cairn/internal/instrument/detour"
 )
 
 // Errors for programs for Windows that cannot be hooked at all.
 var (
-	ErrDLL     = errors.New("a DLL: only functions of the program itself are hooked")
+	ErrDLL     = errors.New("a DLL: give the program that loads it, and the DLL by --also")
 	ErrManaged = errors.New("a program for .NET, whose functions are compiled when it runs")
 	ErrProbes  = errors.New("it was built by cairn: it has a log without hooks")
 	ErrUnwind  = errors.New("it has no table of functions (.pdata)")
@@ -49,10 +45,12 @@ func ReadImage(f *objfile.File) (*detour.Module, error) {
 	for _, s := range sections {
 		m.Sections = append(m.Sections, detour.Section{Addr: s.Addr, Data: s.Data, Code: s.Code, Functions: s.Code})
 	}
-	if err := imageFunctions(f, w, m); err != nil {
+	named, err := imageFunctions(f, w, m)
+	if err != nil {
 		return nil, err
 	}
-	addGaps(m)
+	m.Exports = exports(m, w)
+	addGaps(m, named)
 	return m, nil
 }
 
@@ -60,8 +58,6 @@ func suitableImage(w *objfile.WindowsImage, sections []objfile.Contents) error {
 	switch {
 	case w == nil:
 		return ErrMachine
-	case w.DLL:
-		return ErrDLL
 	case w.Managed:
 		return ErrManaged
 	}
@@ -79,12 +75,12 @@ func suitableImage(w *objfile.WindowsImage, sections []objfile.Contents) error {
 	return nil
 }
 
-// imageFunctions sets the functions and frames of m.
-func imageFunctions(f *objfile.File, w *objfile.WindowsImage, m *detour.Module) error {
-	names := map[uint64]string{}
+// imageFunctions sets those functions and frames of m that are in the table for unwinders, and returns the names of the others.
+func imageFunctions(f *objfile.File, w *objfile.WindowsImage, m *detour.Module) (names map[uint64]string, err error) {
+	names = map[uint64]string{}
 	symbols, err := f.FunctionSymbols()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, s := range symbols {
 		names[s.Addr] = s.Name
@@ -103,12 +99,7 @@ func imageFunctions(f *objfile.File, w *objfile.WindowsImage, m *detour.Module) 
 		m.Functions = append(m.Functions, detour.Function{Name: names[lo], Addr: lo, Size: hi - lo, Unwind: head})
 		delete(names, lo)
 	}
-	for _, s := range symbols {
-		if names[s.Addr] != "" {
-			m.Functions = append(m.Functions, detour.Function{Name: s.Name, Addr: s.Addr, Size: s.Size})
-		}
-	}
-	return nil
+	return names, nil
 }
 
 // at returns up to size bytes of a module.
@@ -119,40 +110,4 @@ func at(m *detour.Module, addr uint64, size int) []byte {
 		}
 	}
 	return nil
-}
-
-// addGaps adds the code that is in no function, but for padding: functions without unwind information, which may jump to others.
-func addGaps(m *detour.Module) {
-	slices.SortFunc(m.Functions, func(a, b detour.Function) int {
-		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(b.Size, a.Size))
-	})
-	known := m.Functions
-	for _, s := range m.Sections {
-		if !s.Code {
-			continue
-		}
-		from, end := s.Addr, s.Addr+uint64(len(s.Data))
-		for _, f := range known {
-			if f.Addr >= from && f.Addr < end {
-				addGap(m, s, from, f.Addr)
-			}
-			if f.Addr >= s.Addr && f.Addr < end {
-				from = max(from, f.Addr+f.Size)
-			}
-		}
-		addGap(m, s, from, end)
-	}
-}
-
-func addGap(m *detour.Module, s detour.Section, from, to uint64) {
-	for from < to {
-		code := s.Data[from-s.Addr : to-s.Addr]
-		i, err := x86.Decode(code)
-		padding := err == nil && (i.Class == controlflow.Nop || i.Class == controlflow.Trap && i.Opcode == 0xcc)
-		if !padding && code[0] != 0 {
-			m.Functions = append(m.Functions, detour.Function{Addr: from, Size: to - from})
-			return
-		}
-		from += uint64(max(i.Len, 1))
-	}
 }

@@ -1,5 +1,15 @@
 // Calls that end in all ways: by return, jump, exception and longjmp, in several threads, with arguments of all kinds.
+#ifdef OWN_JUMP // as from a C library that is linked into the program: see ownjump.S
+#define longjmp unused_longjmp
 #include <setjmp.h>
+#undef longjmp
+#undef setjmp
+extern "C" int own_setjmp(void *) __attribute__((returns_twice));
+extern "C" void longjmp(void *, int) __attribute__((noreturn));
+#define setjmp own_setjmp
+#else
+#include <setjmp.h>
+#endif
 #include <stdio.h>
 #include <windows.h>
 #define NI __attribute__((noinline))

@@ -18,9 +18,6 @@ IMPORT(i32, VirtualProtect, void *, u64, u32, u32 *);
 IMPORT(i32, FlushInstructionCache, void *, const void *, u64);
 
 __attribute__((used)) u32 __cairn_detour_slot; /* where a thread has its stack's mirror, from the start of its block */
-static u8 *blob;                               /* trampolines */
-static u64 blob_size;
-static u32 hooked;
 
 /* ---- the hook and the stubs ---- */
 
@@ -148,13 +145,6 @@ static struct mirror *mirror_of(u64 base) {
 enum { CALL_SIZE = 6 };
 static u64 function_at(u64 continues) { return *(const u64 *)(continues - CALL_SIZE - 8); }
 
-static int is_hooked(u64 function) {
-  enum { JUMP_CODE = 0xe9, ENDBR = 0xfa1e0ff3 };
-  const u8 *f = (const u8 *)function;
-  if (*(const u32 *)f == ENDBR) f += 4;
-  return *f == JUMP_CODE && (u64)f + 5 + (u64)(i64) * (const i32 *)(f + 1) - (u64)blob < blob_size;
-}
-
 /* complete puts the function that has ended in front of its stack. */
 static void complete(struct process *p, struct thread *t, const struct slow_call *call, struct stack *s) {
   if (!call->gone) return;
@@ -247,14 +237,21 @@ ROUTINE(detour_enter)
 ROUTINE(detour_exit)
 ROUTINE(detour_raises)
 
-/* What the program calls in place of longjmp. */
-__attribute__((used)) u64 __cairn_longjmp;
-void __cairn_detour_longjmp(void);
-__asm__(".text\n.globl __cairn_detour_longjmp\n.def __cairn_detour_longjmp; .scl 2; .type 32; .endef\n.seh_proc __cairn_detour_longjmp\n"
-        "__cairn_detour_longjmp:\nsubq $8, %rsp\n.seh_stackalloc 8\n.seh_endprologue\ncall __cairn_detour_raises\n"
-        "addq $8, %rsp\njmp *__cairn_longjmp(%rip)\n.seh_endproc\n");
+void __cairn_detour_raises(void);
+
+/* What modules call in place of longjmp. */
+#define JUMPER(n)                                                                                                                     \
+  void __cairn_longjmp_##n(void);                                                                                                      \
+  __asm__(".text\n.globl __cairn_longjmp_" #n "\n.def __cairn_longjmp_" #n "; .scl 2; .type 32; .endef\n.seh_proc __cairn_longjmp_" #n \
+          "\n__cairn_longjmp_" #n ":\nsubq $8, %rsp\n.seh_stackalloc 8\n.seh_endprologue\ncall __cairn_detour_raises\n"              \
+          "addq $8, %rsp\njmp *__cairn_longjmp + 8 * " #n "(%rip)\n.seh_endproc\n");
+JUMPER(0)
+JUMPER(1)
+JUMPER(2)
+JUMPER(3)
 
 #include "coff_patch.c"
+#include "coff_child.c"
 
 /* The entry point of the DLL, which has no C library. */
 i32 __cairn_enter_library(const u8 *module, u32 reason, const void *always) {

@@ -42,12 +42,9 @@ static int in_mirror(u64 at) {
   return 0;
 }
 
-static const u8 *planned_base;      /* of the program, if its file has no identity */
-static struct codeview planned_id; /* that of its plan, made from the whole file */
-
-/* identity_of returns the identity of a loaded module, 0 if it has none. */
-static const struct codeview *identity_of(const u8 *base) { return base == planned_base ? &planned_id : find_id(base); }
-
+/* identity_of returns the identity of a loaded module, 0 if it has none: that of its plan, which is made from the whole file, if the file
+ * has none. */
+static const struct codeview *identity_of(const u8 *base);
 static int is_hooked(u64 function);
 static u64 moved_from(u64 pc);
 static void note_raised(void);
