@@ -4,7 +4,9 @@ go 1.26.0
 
 require (
 	github.com/cairnprof/cairn v0.0.0-00010101000000-000000000000
+	github.com/hanwen/go-fuse/v2 v2.12.1
 	github.com/rogpeppe/go-internal v1.16.0
+	golang.org/x/sys v0.50.0
 )
 
 require (

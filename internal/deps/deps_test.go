@@ -92,6 +92,8 @@ var reaches = strings.Fields(`
 
 // modules are those of others, with the packages that import them.
 var modules = map[string]string{
+	"github.com/hanwen/go-fuse/v2/fs":               "proof/bench",
+	"github.com/hanwen/go-fuse/v2/fuse":             "proof/bench",
 	"github.com/ianlancetaylor/demangle":            "internal/instrument/probe internal/instrument/wrap internal/report",
 	"github.com/klauspost/compress/zstd":            "format/parquet format/perfdata format/perfdata/perfdatatest internal/binary/objfile internal/packed internal/layout/order internal/logfile internal/page/web internal/fleet/client internal/fleet/collector internal/fleet/gate",
 	"github.com/parquet-go/parquet-go":              "format/calls/callstest",
@@ -104,7 +106,7 @@ var modules = map[string]string{
 	"golang.org/x/arch/arm64/arm64asm":              "internal/binary/asmtext",
 	"golang.org/x/arch/x86/x86asm":                  "internal/binary/asmtext",
 	"golang.org/x/exp/trace":                        "format/gotrace",
-	"golang.org/x/sys/unix":                         "internal/fleet/depot",
+	"golang.org/x/sys/unix":                         "internal/fleet/depot proof/bench",
 	"golang.org/x/sys/windows":                      "internal/disk internal/filelock internal/profile/rawfiles internal/spikes/spikecontrol internal/verb",
 	"golang.org/x/term":                             "internal/verb",
 	"modernc.org/sqlite":                            "internal/calls/calldb",

@@ -143,6 +143,9 @@ func (r *startupResult) report(w io.Writer) {
 		rows = append(rows, []string{row.Name, fmt.Sprintf("%.1f", row.In), fmt.Sprintf("%.1f", row.Out), cold, thousands(row.Text)})
 	}
 	table(w, rows)
+	if r.Rows[0].Starts != nil {
+		table(w, startRows(r.Rows))
+	}
 	table(w, append([][]string{{"instrumented", "code", "stripped file"}}, r.Instrumented...))
 }
 
