@@ -105,14 +105,17 @@ func LacksPatterns(src []byte) bool {
 		hasInstruction(src)
 }
 
-// hasInstruction reports whether a line is an instruction as compilers write them: a tab and a word.
+// hasInstruction reports whether a line is an instruction as compilers write them: a tab and a word. Those of inline
+// assembly have no patterns.
 func hasInstruction(src []byte) bool {
 	for {
-		_, rest, ok := bytes.Cut(src, []byte("\n\t"))
-		if !ok {
+		before, rest, ok := bytes.Cut(src, []byte("\n\t"))
+		switch {
+		case !ok:
 			return false
-		}
-		if len(rest) > 0 && rest[0] >= 'a' && rest[0] <= 'z' {
+		case bytes.LastIndex(before, []byte("#APP")) > bytes.LastIndex(before, []byte("#NO_APP")):
+			_, rest, _ = bytes.Cut(rest, []byte("\n#NO_APP"))
+		case len(rest) > 0 && rest[0] >= 'a' && rest[0] <= 'z':
 			return true
 		}
 		src = rest

@@ -11,8 +11,11 @@ func TestLacksPatterns(t *testing.T) {
 	for text, want := range map[string]bool{
 		empty:                      false, // the compiler proved f unreachable
 		empty + "\t.text\n\tret\n": true,
-		empty + "\t.text\n\tret\t# 8\t[c=0 l=1]\n": false,
-		"\t.text\n\tret\n":                         false,
+		empty + "\t.text\n\tret\t# 8\t[c=0 l=1]\n":             false,
+		empty + "#APP\n\t.text\n\tret\n\n\t.ident\t\"GCC\"\n":  false, // inline assembly alone, as of cairn wrap
+		empty + "#APP\n\tnop\n#NO_APP\n\tret\n":                true,
+		empty + "#APP\n.text\n#NO_APP\n\tret\n#APP\n#NO_APP\n": true,
+		"\t.text\n\tret\n": false,
 	} {
 		if got := LacksPatterns([]byte(text)); got != want {
 			t.Errorf("%q: %v", text, got)
