@@ -185,7 +185,9 @@ type Info struct {
 	HasPIDs bool     // samples name their process
 	AllPIDs bool     // all samples do
 	Command string   // what was recorded, "" if not known
-	Host    string   // where, "" if not known
+	// Simpleperf: Android's simpleperf recorded it, whose flags differ from perf's.
+	Simpleperf bool
+	Host       string // where, "" if not known
 	// Whole: stacks have the caller in prologues and epilogues too, where a walk of frame pointers misses it.
 	Whole bool
 	// Copies: the stacks of samples were copied, see UserState.

@@ -17,7 +17,7 @@ const (
 
 // Detect returns the kind of a file that begins with head. All lines of text must be of one kind.
 func Detect(head []byte) Kind {
-	if bytes.HasPrefix(head, []byte("---\nheader:\n")) && bytes.Contains(head, []byte("\n  profile-version:")) {
+	if isYAML(head) && bytes.Contains(head, []byte("\n  profile-version:")) {
 		return Profile
 	}
 	i := bytes.LastIndexByte(head, '\n')
@@ -33,6 +33,13 @@ func Detect(head []byte) Kind {
 		found = k
 	}
 	return found
+}
+
+// isYAML reports whether a file begins as LLVM writes YAML, with blanks up to the column of values.
+func isYAML(head []byte) bool {
+	first, rest, _ := bytes.Cut(head, []byte("\n"))
+	second, _, ok := bytes.Cut(rest, []byte("\n"))
+	return ok && string(bytes.TrimRight(first, "\r")) == "---" && string(bytes.TrimRight(second, " \r")) == "header:"
 }
 
 // kindOf returns the kind of a line of which fields are the words.

@@ -22,6 +22,8 @@ func TestDetect(t *testing.T) {
 		"boltedcollection\n1 main 451 1 hash/1 0 0 7\n4 main 10 4 data 20 5\n":                        Other, // six words
 		"boltedcollection\n1 main 451 1 hash/1 0 0 7\n1 ma":                                           Profile,
 		"---\nheader:\n  profile-version: 1\n":                                                        Profile,
+		"---\nheader:          \n  profile-version: 1\n":                                              Profile, // as LLVM writes it
+		"---\nheaders:\n  profile-version: 1\n":                                                       Other,
 		"B 4b196f 4b19e0 2 0\nF 41be50 41be50 3\nf 4b19e0 4b19ef 2\nT 1 2 3 4\n":                      Aggregated,
 		"E cycles,instructions\nS aabb1122:4005f0 1\nB X:0 aabb1122:4b19e0 2 0\nR 1 2 3 4\nr 1 2 3\n": Aggregated,
 		"main;work 12\n":                       Other,

@@ -128,6 +128,7 @@ func (p *Reader) describe() {
 		p.info.Kind = sample.Branches
 	}
 	p.info.AllPIDs = !p.spe
+	p.info.Simpleperf = p.ofSimpleperf()
 	for i := range p.attrs {
 		a := &p.attrs[i]
 		p.info.Kind = max(p.info.Kind, a.sampleKind())

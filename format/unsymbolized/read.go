@@ -43,17 +43,29 @@ type decoder struct {
 	lines  *bufio.Scanner
 	line   []byte // the current line
 	number int    // its number, from 1
+	peeked bool   // the scanner is at the line after it
 }
 
 // next moves to the next line that is not blank.
 func (d *decoder) next() bool {
-	for d.lines.Scan() {
+	for d.peeked || d.lines.Scan() {
+		d.peeked = false
 		d.number++
 		if d.line = bytes.TrimSpace(d.lines.Bytes()); len(d.line) > 0 {
 			return true
 		}
 	}
 	return false
+}
+
+// peek returns the line after the current one.
+func (d *decoder) peek() []byte {
+	d.line = bytes.Clone(d.line)
+	d.peeked = d.peeked || d.lines.Scan()
+	if !d.peeked {
+		return nil
+	}
+	return bytes.TrimSpace(d.lines.Bytes())
 }
 
 // counts reads the counts of one context, from the current line.
@@ -82,6 +94,9 @@ func (d *decoder) counts(p *Profile) error {
 	if !d.next() {
 		return errors.New("unexpected end of file: expected the number of branches")
 	}
+	if len(c.Ranges) > 0 && !hasContext && d.countsAddresses() {
+		return errAutoFDO
+	}
 	err = d.list("branches", "->", func(v pair) {
 		c.Branches = append(c.Branches, sample.BranchCount{Branch: sample.Branch{From: v.from, To: v.to}, Count: v.count})
 	})
@@ -109,6 +124,23 @@ func (d *decoder) list(what, sep string, add func(pair)) error {
 		add(v)
 	}
 	return nil
+}
+
+// errAutoFDO reports a file of another tool that begins in the same way.
+var errAutoFDO = errors.New("it is the text of simpleperf inject for AutoFDO, which has offsets in the file in place of addresses: create_llvm_prof --profiler=text makes a profile of it")
+
+// countsAddresses reports whether what follows the ranges are counts of single addresses, as in AutoFDO's text. The current
+// line is their number; the scanner stays at the one after it.
+func (d *decoder) countsAddresses() bool {
+	rest := d.peek()
+	if string(d.line) == "0" { // and then the number of branches
+		_, err := strconv.ParseUint(string(rest), 10, 64)
+		return err == nil
+	}
+	addr, count, ok := strings.Cut(string(rest), ":")
+	_, err1 := strconv.ParseUint(addr, 16, 64)
+	_, err2 := strconv.ParseUint(count, 10, 64)
+	return ok && err1 == nil && err2 == nil
 }
 
 type pair struct{ from, to, count uint64 }

@@ -138,11 +138,24 @@ func TestErrors(t *testing.T) {
 		{"0\n1\n1-2:3\n", "not of the form FROM->TO:COUNT"},
 		{"0\n0\n0\n0\n", `line 3: "0": expected a context in brackets`},
 		{"[]\n0\n0\n0\n0\n", `line 4: "0": expected a context`},
+		// AutoFDO's text.
+		{"1\n10-18:3\n2\n14:1\n18:2\n1\n18->10:3\n// build_id: 0x12\n// /bin/app\n", "line 3: it is the text of simpleperf inject for AutoFDO"},
+		{"1\n10-18:3\n0\n1\n18->10:3\n// /bin/app\n", "line 3: it is the text of simpleperf inject for AutoFDO"},
+		{"1\n10-18:3\n0\n\nx\n", `line 5: "x": expected a context in brackets`},
 		{"1\n" + strings.Repeat("a", maxLine+1), "file: line 2 has more than 16777216 bytes"},
 	} {
 		if _, err := Read(strings.NewReader(tc.text), "file"); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%.40q: %v, want %q", tc.text, err, tc.want)
 		}
+	}
+}
+
+// TestNoTaken reads ranges without a branch.
+func TestNoTaken(t *testing.T) {
+	t.Parallel()
+	p, err := Read(strings.NewReader("1\n10-18:3\n0\n\n"), "file")
+	if err != nil || len(p.Counts) != 1 || len(p.Counts[0].Ranges) != 1 || len(p.Counts[0].Branches) != 0 {
+		t.Errorf("%v, %v", p, err)
 	}
 }
 
@@ -157,6 +170,7 @@ func TestDetectOthers(t *testing.T) {
 
 // FuzzRead compares what was read with what is written of it and read again.
 func FuzzRead(f *testing.F) {
+	f.Add([]byte("1\n10-18:3\n2\n14:1\n18:2\n1\n18->10:3\n// /bin/app\n"))
 	for _, text := range []string{inContexts, named, flat, "[0x1", "[]\n0\n0\n[a:1 @ b]\n0\n0\n", "[]\n1\n", "1\n1-2:3\n0\n", "99999999999\n"} {
 		f.Add([]byte(text))
 	}

@@ -70,7 +70,7 @@ func FindBinaries(ctx context.Context, s *verb.Streams, samples []string) (*Foun
 		case total == 0 && len(all.damage) > 0:
 			return nil, fmt.Errorf("no samples: %w", all.damage[0])
 		case total == 0 && !all.text:
-			return nil, fmt.Errorf("%s: it contains no samples: did what was recorded run, and count the event?", paths[0])
+			return nil, all.empty
 		case total == 0:
 			return nil, fmt.Errorf("%s: no samples: it looks like output of perf script, but no line is a sample (cairn samples shows more)", paths[0])
 		case all.kernel == total: // which has its own names

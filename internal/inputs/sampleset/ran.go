@@ -32,6 +32,7 @@ type ranFiles struct {
 	kept   *samplefile.Kept
 	damage []*sample.Damage // of the input that was read last
 	text   bool             // it is text
+	empty  error            // why it has no samples
 }
 
 // mappedFile is what a mapping has.
@@ -109,7 +110,7 @@ func (r *ranFiles) read(ctx context.Context, path string) (samples uint64, kept 
 		}
 		b.Release()
 	}
-	r.text = in.Text
+	r.text, r.empty = in.Text, samplefile.Empty(in.Info(), in.Stats())
 	if r.damage = in.Stats().Damage; !r.kept.End(in) {
 		return samples, nil, nil
 	}

@@ -163,6 +163,9 @@ func (x *namedStacks) readCarried(ctx context.Context, s *verb.Streams, path str
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
+	if err := in.Empty(); err != nil {
+		return err
+	}
 	for _, note := range in.Notes() {
 		verb.Note(s, "%s", note)
 	}

@@ -82,7 +82,10 @@ func explain(s *verb.Streams, in *samplefile.File, r *samplestats.Result, binari
 			file, report.Plural(r.Conflicts, "time"))
 	}
 	if r.CutStacks > 0 {
-		verb.Note(s, "%s: stacks of %s have the maximum depth of the kernel (sysctl kernel.perf_event_max_stack): callers may be missing",
-			file, report.Plural(int(r.CutStacks), "sample"))
+		limit := "the kernel (sysctl kernel.perf_event_max_stack)"
+		if in.Info().Simpleperf {
+			limit = "simpleperf"
+		}
+		verb.Note(s, "%s: stacks of %s have the maximum depth of %s: callers may be missing", file, report.Plural(int(r.CutStacks), "sample"), limit)
 	}
 }

@@ -75,6 +75,9 @@ func (r *Recording) readFiles() error {
 // Notes describe what is missing, after the stacks were read.
 func (r *Recording) Notes() []string { return r.in.Notes() }
 
+// Empty returns why there are no stacks, nil if there are some, after these were read.
+func (r *Recording) Empty() error { return samplefile.Empty(r.in.Info(), r.in.Stats()) }
+
 // Close closes the recording.
 func (r *Recording) Close() error { return r.in.Close() }
 

@@ -39,7 +39,7 @@ func Detect(head []byte) bool {
 
 // isText reports whether a text is that of perf script. The lines of BOLT's inputs could be those before its samples.
 func isText(head []byte) bool {
-	return perfscript.Detect(head) && fdata.Detect(head) == fdata.Other && (perfscript.HasAddresses(head) || !stackfile.Detect(head))
+	return perfscript.Detect(head) && fdata.Detect(head) == fdata.Other && !unsymbolized.Detect(head) && (perfscript.HasAddresses(head) || !stackfile.Detect(head))
 }
 
 // Expand replaces patterns by the files that they match, and directories by the files of samples
@@ -140,9 +140,38 @@ func openWhole(file *logfile.File, ofSimpleperf bool) (sample.Source, error) {
 // Close closes the file.
 func (f *File) Close() error { return f.in.Close() }
 
+// Recorder returns the command that recorded an input.
+func Recorder(info *sample.Info) string {
+	if info.Simpleperf {
+		return "simpleperf record"
+	}
+	return "perf record"
+}
+
+// Empty returns why an input that was read has no samples, nil if it has some.
+func Empty(info *sample.Info, stats *sample.Stats) error {
+	switch {
+	case stats.Samples > 0:
+		return nil
+	case stats.Trace.Undecoded > 0:
+		return fmt.Errorf("%s: no samples: %s", info.File, undecoded(info, stats))
+	}
+	return fmt.Errorf("%s: it contains no samples: did what was recorded run, and count the event?", info.File)
+}
+
+// undecoded says how much of an input is a trace of instructions, of which it has no samples.
+func undecoded(info *sample.Info, stats *sample.Stats) string {
+	how := fmt.Sprintf("perf inject --itrace=i10usle -i %s -o samples.data makes samples of them", info.File)
+	if info.Simpleperf {
+		how = "simpleperf inject counts the branches in them, for create_llvm_prof of AutoFDO"
+	}
+	return report.Count(stats.Trace.Undecoded) + " bytes of a trace of instructions (Intel PT, CoreSight) are not decoded: " + how
+}
+
 // Notes describe what is missing from an input that was read.
 func (f *File) Notes() (notes []string) {
 	info, stats := f.Info(), f.Stats()
+	recorder := Recorder(info)
 	say := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	for _, text := range info.Notes {
 		say("%s: %s", info.File, text)
@@ -151,15 +180,14 @@ func (f *File) Notes() (notes []string) {
 		say("%s", text)
 	}
 	if stats.Lost > 0 {
-		say("%s: the kernel dropped %s records: perf record was too slow (see its -m)", info.File, report.Count(stats.Lost))
+		say("%s: the kernel dropped %s records: %s was too slow (see its -m)", info.File, report.Count(stats.Lost), recorder)
 	}
 	if stats.WrongPath > 0 {
 		say("%s: %s that the processor only speculated on and did not execute left out (SPEC_WRONG_PATH)", info.File,
 			report.Count(stats.WrongPath)+" "+report.Either(stats.WrongPath, "branch is", "branches are"))
 	}
-	if n := stats.Trace.Undecoded; n > 0 {
-		say("%s: %s of a trace of instructions (Intel PT, CoreSight) are not decoded: perf inject --itrace=i10usle -i %s -o samples.data makes samples of them",
-			info.File, report.Count(n)+" bytes", info.File)
+	if stats.Trace.Undecoded > 0 {
+		say("%s: %s", info.File, undecoded(info, stats))
 	}
 	if l := stats.Trace; l.Lossy > 0 {
 		say("%s: records are missing in %s of %s of the trace, it is not known how many (buffer full: %s, stopped: %s, collisions: %s): counts are too low",
@@ -167,7 +195,7 @@ func (f *File) Notes() (notes []string) {
 	}
 	// With frame pointers, a stack has at least a frame and its caller.
 	if info.Kind.HasStacks() && stats.Samples >= 100 && stats.Copies < stats.Samples/2 && stats.Frames < stats.Samples+stats.Samples/4 {
-		say("%s: most stacks have only one frame, without callers: record with perf record --call-graph fp, and compile the program with -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer", info.File)
+		say("%s: most stacks have only one frame, without callers: record with %s --call-graph fp, and compile the program with -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer", info.File, recorder)
 	}
 	for _, d := range stats.Damage {
 		say("%v", d)

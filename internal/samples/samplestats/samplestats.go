@@ -50,6 +50,9 @@ func (r Reason) Key() string { return reasonKeys[r] }
 // deepest is the default of the maximum number of frames that the kernel records.
 const deepest = 127
 
+// deepestSimpleperf is the maximum of simpleperf, which unwinds copies of stacks.
+const deepestSimpleperf = 512
+
 // Result describes an input.
 type Result struct {
 	ByReason [Reasons]uint64
@@ -231,7 +234,7 @@ const kernelSpace = 1 << 63
 // sample counts one sample.
 func (c *counter) sample(s *sample.Sample) {
 	c.process(s)
-	if len(s.Stack) >= deepest {
+	if n := len(s.Stack); n >= deepestSimpleperf || n >= deepest && !c.info.Simpleperf {
 		c.CutStacks += s.Count
 	}
 	if len(s.Stack) > 0 && len(s.Branches) > 0 && s.Stack[0] < kernelSpace {

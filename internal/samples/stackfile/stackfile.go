@@ -14,6 +14,7 @@ import (
 	"github.com/cairnprof/cairn/format/fdata"
 	"github.com/cairnprof/cairn/format/folded"
 	"github.com/cairnprof/cairn/format/pprofstacks"
+	"github.com/cairnprof/cairn/format/sampleprof"
 	"github.com/cairnprof/cairn/format/simpleperf"
 	"github.com/cairnprof/cairn/format/stacktext"
 	"github.com/cairnprof/cairn/internal/saturate"
@@ -57,7 +58,7 @@ func find(head []byte) *format {
 	text := decoded(head)
 	kind := stacktext.Detect(text)
 	// Folded stacks have fewer marks than all but the texts of DTrace.
-	if (kind == stacktext.Unknown || kind == stacktext.DTrace) && fdata.Detect(text) == fdata.Other && isFolded(text) {
+	if (kind == stacktext.Unknown || kind == stacktext.DTrace) && fdata.Detect(text) == fdata.Other && !sampleprof.Detect(text) && isFolded(text) {
 		form := foldedForm(text)
 		return &format{"folded stacks", func(r io.Reader, name string) Stacks { return readFolded(r, name, form) }, false}
 	}

@@ -29,6 +29,7 @@ func TestOpen(t *testing.T) {
 				"sh 71 1.000000: 5 cycles:\n\t          401136 f (/bin/sh)\n", "perf script text", "f0 = 5\n",
 		},
 		{"configuration", "version: 2\nupdates:\n  - package: x\n", "", ""},
+		{"a sample profile, whose calls could be stacks", "main:2004:0\n 0: 1\n 1: 2\n 2: 7\n 3: 2000\n 4: 5\n", "", ""},
 		{"callgrind", "version: 1\nevents: Ir\nfn=main\n16 400\n17 2\n18 5\n19 7\n20 1\n", "", ""},
 		{"a long line of JSON", `{"a":"b;c` + strings.Repeat("x;", HeadSize), "", ""},
 		{"nothing", "", "", ""},
