@@ -63,11 +63,32 @@ func staysLeaf(i x86.Inst) bool {
 	case controlflow.Return:
 		return i.ImmSize == 0
 	}
-	if changesStack(i) || usesReturn(i) {
+	if changesStack(i) || usesReturn(i) || namesStack(i) {
 		return false
 	}
 	named := i.Map == x86.MapOne && i.Prefix&x86.PrefixVector == 0 && i.HasModRM && i.Reg() == rsp
 	return !named || extended(i.Opcode)
+}
+
+// namesStack reports whether an instruction that compilers do not use for it, and coroutines written in assembly may, can change the
+// stack pointer: xchg with %rax, mov of a constant, push and pop of %fs and %gs, bswap, cmov and the like.
+func namesStack(i x86.Inst) bool {
+	const rsp = 4
+	op := i.Opcode
+	switch {
+	case i.Prefix&x86.PrefixVector != 0:
+		return false
+	case i.Map == x86.MapOne:
+		return (op == 0x90|rsp || op == 0xb8|rsp) && i.Rex&1 == 0
+	case i.Map != x86.Map0F:
+		return false
+	case op&^9 == 0xa0:
+		return true
+	case op == 0xc8|rsp:
+		return i.Rex&1 == 0
+	}
+	named := i.HasModRM && (i.Reg() == rsp || i.Mod() == 3 && i.RM() == rsp)
+	return named && (op&0xf0 == 0x40 || op >= 0xa0 && op <= 0xc1)
 }
 
 // extended reports whether the register of an instruction is a part of its operation.

@@ -32,6 +32,10 @@ func TestLeaf(t *testing.T) {
 		{"e800100000 c3", 0}, {"50 58 c3", 0}, // a call; a push
 		{"4883ec28 4883c428 c3", 0}, {"c20800", 0}, // a frame; ret 8
 		{"4887e1 c3", 0}, {"31c0", 0}, {"06 c3", 0}, // xchg %rsp, %rcx; no end; no instruction
+		{"4889c8 4894 c3", 0}, {"4889c8 4994 c3", 6}, // xchg %rsp, %rax; xchg %r12, %rax
+		{"bc00100000 c3", 0}, {"41bc00100000 c3", 7}, // mov $4096, %esp; mov $4096, %r12d
+		{"480f44e1 c3", 0}, {"0fa0 0fa1 c3", 0}, {"480fcc c3", 0}, // cmove %rcx, %rsp; push and pop %fs; bswap %rsp
+		{"0f28e1 c3", 4}, {"0fb6c1 c3", 4}, // movaps %xmm1, %xmm4; movzbl %cl, %eax
 		{"31c0 0f0b", 4}, {"31c0 c3 06 06 06 06", 3}, // ud2; what is behind its end is not read
 	} {
 		code, err := hex.DecodeString(strings.ReplaceAll(c.code, " ", ""))
