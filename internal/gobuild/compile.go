@@ -297,8 +297,9 @@ func (t *tool) trimPaths(table *functable.Table) {
 }
 
 // trimPath rewrites a path by the first rule that matches it or one of its parent directories;
-// rules are OLD=>NEW, separated by semicolons.
+// rules are OLD=>NEW, separated by semicolons. As in debug information, all names have slashes.
 func trimPath(path, rules string) string {
+	path, rules = filepath.ToSlash(path), filepath.ToSlash(rules)
 	for rule := range strings.SplitSeq(rules, ";") {
 		from, to, ok := strings.Cut(rule, "=>")
 		if !ok {
@@ -320,6 +321,7 @@ func trimPath(path, rules string) string {
 
 // untrimPath returns the path that the rules of trimPath make a path of.
 func untrimPath(path, rules string) string {
+	rules = filepath.ToSlash(rules)
 	for rule := range strings.SplitSeq(rules, ";") {
 		from, to, _ := strings.Cut(rule, "=>")
 		if rest, ok := strings.CutPrefix(path, to+"/"); ok && to != "" {
