@@ -232,36 +232,39 @@ func (w *Writer) openObject(sp *Spike) *OpenObject {
 	return o
 }
 
-// Going names open calls that are not ranked, in a sentence; "" if there are none.
+// Going names open calls that are not ranked, in a sentence; "" if there are none. The time is that of the call, not of what it
+// waits in: a server's main waits many times.
 func (w *Writer) Going(lasting []*Spike) string {
 	const most = 6
-	var words []string
-	seen, longest := make(map[string]int), make(map[string]uint64)
+	type place struct{ call, state string }
+	var places []place
+	threads, longest := make(map[place]int), make(map[place]uint64)
 	for _, sp := range lasting {
-		where := w.measured(sp)
+		at := place{call: w.measured(sp)}
 		if sp.Open.Waits {
-			where += " (" + (*ongoing)(sp.Open).goroutine() + ")"
+			at.state = (*ongoing)(sp.Open).goroutine()
 		} else if sp.Open.Call != "" {
-			where += " in " + sp.Open.Call
+			at.state = "in " + sp.Open.Call
 		}
-		if seen[where]++; seen[where] == 1 {
-			words = append(words, where)
+		if threads[at]++; threads[at] == 1 {
+			places = append(places, at)
 		}
-		longest[where] = max(longest[where], sp.Peak.Lo)
+		longest[at] = max(longest[at], sp.Peak.Lo)
 	}
-	if len(words) == 0 {
+	if len(places) == 0 {
 		return ""
 	}
-	rest := words[min(most, len(words)):]
-	words = words[:len(words)-len(rest)]
-	for i, where := range words {
-		words[i] += " for " + Duration(longest[where])
-		if n := seen[where]; n > 1 {
-			words[i] += fmt.Sprintf(" (%d threads)", n)
+	var words []string
+	for _, at := range places[:min(most, len(places))] {
+		states := []string{at.state, either(threads[at] > 1, count(uint64(threads[at]), "thread", "threads"), "")}
+		text := at.call + " for " + Duration(longest[at])
+		if more := join(states); more != "" {
+			text += " (" + more + ")"
 		}
+		words = append(words, text)
 	}
-	if len(rest) > 0 {
-		words = append(words, count(uint64(len(rest)), "more function", "more functions"))
+	if rest := len(places) - len(words); rest > 0 {
+		words = append(words, count(uint64(rest), "more function", "more functions"))
 	}
 	return "wait for work and have not ended: " + strings.Join(words, ", ")
 }
