@@ -232,7 +232,15 @@ func exitCode(err error, w io.Writer) int {
 // temporary returns a remedy if err is that a temporary file of cairn cannot be made, of whose directory nobody has heard.
 func temporary(err error) string {
 	var file *fs.PathError
-	if errors.As(err, &file) && filepath.Dir(file.Path) == filepath.Clean(os.TempDir()) && strings.HasPrefix(filepath.Base(file.Path), "cairn-") {
+	if !errors.As(err, &file) {
+		return ""
+	}
+	if errors.Is(err, fs.ErrNotExist) { // one that was named is in a directory that exists
+		if _, err := os.Stat(os.TempDir()); err == nil {
+			return ""
+		}
+	}
+	if filepath.Dir(file.Path) == filepath.Clean(os.TempDir()) && strings.HasPrefix(filepath.Base(file.Path), "cairn-") {
 		return " (TMPDIR names another directory for temporary files)"
 	}
 	return ""

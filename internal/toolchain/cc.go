@@ -403,6 +403,9 @@ func driverEnv(cmd *driver.Command) []string {
 	if cmd.Unaligned {
 		env = append(env, envUnaligned+"=1")
 	}
+	if cmd.Thunks {
+		env = append(env, envThunks+"=1")
+	}
 	return env
 }
 

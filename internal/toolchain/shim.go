@@ -35,6 +35,15 @@ const envPlain = "CAIRN_PLAIN"
 // envUnaligned is set in the same way if the compiler was told to align no loops.
 const envUnaligned = "CAIRN_UNALIGNED"
 
+// envThunks is set in the same way if the compiler was told to guard calls and jumps through pointers against speculation.
+const envThunks = "CAIRN_THUNKS"
+
+// guards reports whether a compiler's output has no calls through pointers that are not guarded, or may not have any: what
+// was said at the compilation is not said at a link that compiles.
+func guards(src []byte) bool {
+	return os.Getenv(envThunks) != "" || bytes.Contains(src, []byte("__x86_indirect_thunk")) || bytes.Contains(src, []byte("__llvm_retpoline_"))
+}
+
 // plain reports whether a compiler's output was certainly made without optimisation. src may also be what the link
 // made of an object that another command compiled: gcc names no source then.
 func plain(src []byte) bool {

@@ -398,7 +398,9 @@ func (sh *shim) split(src []byte, x64 bool) ([]byte, *splitEvent, error) {
 	cold := newColdModules(p)
 	opts := split.Options{MinInsns: split.DefaultMinInsns, Whole: true, SourceOf: sh.opts.SourceOf, Counted: counted, Flow: cold.flow, Executed: executed(p)}
 	opts.Unaligned = os.Getenv(envUnaligned) != ""
-	opts.Inside = inside(p)
+	if !guards(src) {
+		opts.Inside = inside(p)
+	}
 	if s := os.Getenv(envSources); s != "" {
 		opts.Sources = strings.Split(s, "\n")
 	}

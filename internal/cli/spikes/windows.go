@@ -63,7 +63,7 @@ func (f *detourFlags) planImages(program *objfile.File, options detour.Options) 
 	}
 	d := &detours{plan: &detour.Plan{}}
 	images, err := d.addImage(nil, program, options, func(p *detour.Plan) { d.plan, d.entry = p, program.Entry() })
-	if err != nil && len(f.also) == 0 {
+	if err != nil && (len(f.also) == 0 || !errors.As(err, new(unhookable))) {
 		return nil, err
 	}
 	for _, path := range f.also {

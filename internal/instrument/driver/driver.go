@@ -75,6 +75,7 @@ type Compilation struct {
 	Data       bool   // compile so that the linker can also order data
 	NoOpt      bool   // without optimisation, as far as the arguments tell
 	Unaligned  bool   // loops are to have no padding
+	Thunks     bool   // calls and jumps through pointers are to be guarded against speculation
 	Debug      bool   // writes debug information, as far as the arguments tell
 	Binutils   string // version of binutils that clang writes assembly for, "" for its default
 	Around     bool   // the driver finds no assembler but its own: see AroundName
@@ -256,6 +257,10 @@ func (p *parser) withValue(arg string) {
 		p.cmd.level = arg
 	case strings.HasPrefix(arg, "-falign-loops"), arg == "-fno-align-loops":
 		p.cmd.Unaligned = arg == "-fno-align-loops" || arg == "-falign-loops=1"
+	case strings.HasPrefix(arg, "-mindirect-branch="):
+		p.cmd.Thunks = arg != "-mindirect-branch=keep"
+	case arg == "-mretpoline", arg == "-mretpoline-external-thunk", strings.HasPrefix(arg, "-mlvi-"), arg == "-mspeculative-load-hardening":
+		p.cmd.Thunks = true
 	case debugs(arg):
 		p.cmd.Debug = arg != "-g0" && arg != "-ggdb0"
 	case arg == "--config" || strings.HasPrefix(arg, "--config=") || strings.HasPrefix(arg, "-specs=") || strings.HasPrefix(arg, "--specs="):

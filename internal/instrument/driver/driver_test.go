@@ -418,6 +418,21 @@ func TestDebug(t *testing.T) {
 	}
 }
 
+// TestThunks checks which commands are said to guard calls through pointers.
+func TestThunks(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]bool{
+		"-O2 -c a.c": false, "-mindirect-branch=thunk -c a.c": true, "-mindirect-branch=thunk-extern -mindirect-branch=keep -c a.c": false,
+		"-mindirect-branch-register -c a.c": false, "-mretpoline -c a.c": true, "-mlvi-hardening -c a.c": true, "-mspeculative-load-hardening -c a.c": true,
+	} {
+		for _, family := range []Family{GCC, Clang} {
+			if c := Parse(family, strings.Fields(args), readTest); c.Thunks != want {
+				t.Errorf("%s: %v", args, c.Thunks)
+			}
+		}
+	}
+}
+
 // TestUnaligned checks which commands are said to align no loops.
 func TestUnaligned(t *testing.T) {
 	t.Parallel()
