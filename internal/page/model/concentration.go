@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -83,7 +84,11 @@ func (m *Model) enumerated(list []int) string {
 	const most = 3
 	var names []string
 	for _, i := range list[:min(len(list), most)] {
-		names = append(names, m.shown(i))
+		name := m.shown(i)
+		if slices.Contains(names, name) { // functions of one name with other parameters
+			name = cmp.Or(m.Functions[i].Name, m.Functions[i].Symbol)
+		}
+		names = append(names, name)
 	}
 	if more := len(list) - len(names); more > 0 {
 		names = append(names, report.Plural(more, "other"))

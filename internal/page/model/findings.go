@@ -46,9 +46,14 @@ func findings(m *Model) []Finding {
 	return append(list[:min(len(list), maxFindings-len(unknown))], unknown...)
 }
 
-// shown is the name of a function, as a sentence has it.
+// shown is the name of a function, as a sentence has it: of C++ without parameters and template arguments, as lists have it. The
+// sentence leads to the function, where the whole name is.
 func (m *Model) shown(i int) string {
 	f := &m.Functions[i]
+	if names := (&report.Names{}); f.Name == names.Show(f.Symbol) {
+		names = &report.Names{Short: true}
+		return names.Show(f.Symbol)
+	}
 	return cmp.Or(f.Name, f.Symbol)
 }
 

@@ -88,6 +88,14 @@ func TestFindings(t *testing.T) {
 			"3 functions themselves take half of the time: a, c and b.",
 			"b was called most often: 5,000 times, 50.0 % of all calls; it takes 10.0 % of the time itself.",
 		}},
+		"C++": {Model{Functions: []Function{
+			{Key: "a", Symbol: "_ZN1n1fIiEEvT_", Name: "void n::f<int>(int)", Time: &Time{Calls: 1, Self: 300}},
+			{Key: "b", Symbol: "_ZN1n1gEi", Name: "n::g(int)", Time: &Time{Calls: 1, Self: 200}},
+			{Key: "c", Symbol: "_ZN1n1gEl", Name: "n::g(long)", Time: &Time{Calls: 1, Self: 100}},
+		}, Calls: &Calls{Unit: "ns", Time: 1100, Calls: 3}}, []string{
+			"n::f itself takes 27.3 % of the time of all threads, 300 ns in 1 call.",
+			"3 functions themselves take half of the time: n::f, n::g and n::g(long).",
+		}},
 		"calls by a coarse clock": {Model{Functions: []Function{
 			{Key: "a", Symbol: "a", Time: &Time{Calls: 1, Self: 5e6}},
 			{Key: "b", Symbol: "b", Time: &Time{Calls: 5000, Self: 1e6}},
