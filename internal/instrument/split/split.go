@@ -101,13 +101,14 @@ func Split(u *asm.Unit, cold ColdBlocks, opts Options) ([]byte, Result) {
 	s := &splitter{unit: u, opts: opts, symbols: map[string]bool{}, renamed: map[string]string{}, replaced: map[int][]byte{}}
 	named := probe.Options{Origin: probe.Origin{Sources: opts.Sources, SourceOf: opts.SourceOf}}
 	s.result.Source = named.UnitSource(u)
-	wanted, ran := map[*asm.Function]*behaviour{}, map[*asm.Function]*Flow{}
+	wanted, ran := map[*asm.Function]*behaviour{}, map[*asm.Function]*Flow{} // ran: of functions whose calls may skip stubs
+	direct := opts.Inside != nil && u.Kind == machine.X86_64
 	for _, fn := range u.Funcs {
 		if named.Reason(fn, named.SourceFor(fn.Name, s.result.Source)) != "" {
 			continue
 		}
 		b := s.behaviour(fn, cold, named.SourceFor(fn.Name, s.result.Source))
-		if b != nil && b.ran != nil {
+		if direct && b != nil && b.ran != nil {
 			ran[fn] = b.ran
 		}
 		switch {
@@ -130,7 +131,7 @@ func Split(u *asm.Unit, cold ColdBlocks, opts Options) ([]byte, Result) {
 		if b := wanted[fn]; b != nil {
 			s.consider(fn, b)
 		}
-		if flow := ran[fn]; flow != nil && s.opts.Inside != nil && u.Kind == machine.X86_64 {
+		if flow := ran[fn]; flow != nil {
 			s.callDirectly(fn, flow)
 		}
 	}
