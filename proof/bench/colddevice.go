@@ -167,7 +167,7 @@ func (s *startupGuest) startsFrom(ctx context.Context, d *coldDevice, sc *scenar
 // addStarts adds a scenario's share to the means of a row.
 func (s *startupGuest) addStarts(ctx context.Context, r *startupRow, l *layout, sc *scenario) error {
 	starts, err := s.coldStarts(ctx, l, sc)
-	if err != nil {
+	if err != nil || len(starts) == 0 {
 		return err
 	}
 	if r.Starts == nil {

@@ -145,6 +145,8 @@ func (r *startupResult) report(w io.Writer) {
 	table(w, rows)
 	if r.Rows[0].Starts != nil {
 		table(w, startRows(r.Rows))
+	} else {
+		fmt.Fprint(w, "Starts from a device were not measured: that takes the right to mount a file system.\n\n")
 	}
 	table(w, append([][]string{{"instrumented", "code", "stripped file"}}, r.Instrumented...))
 }
