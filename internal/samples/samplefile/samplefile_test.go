@@ -28,28 +28,7 @@ func TestNotesTrace(t *testing.T) {
 			w.Aux(0, uint64(i)*64, 64, flags, uint64(i+1))
 		}
 		w.Trace(0, 0, -1, 0, pdt.Operation{Class: 2, Address: 0x1000, Target: 0x2000}.Append(nil))
-		name := filepath.Join(t.TempDir(), "perf.data")
-		out, err := os.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.WriteTo(out); err != nil {
-			t.Fatal(err)
-		}
-		if err := out.Close(); err != nil {
-			t.Fatal(err)
-		}
-		in, err := Open(name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer in.Close()
-		for b, err := range in.Batches(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			b.Release()
-		}
+		in, name := readThrough(t, &w)
 		for i, want := range tc.want {
 			tc.want[i] = name + want[len("FILE"):]
 		}
@@ -57,4 +36,31 @@ func TestNotesTrace(t *testing.T) {
 			t.Errorf("%v: got %q, want %q", tc.flags, got, tc.want)
 		}
 	}
+}
+
+// readThrough writes a recording to a file, name, and reads all samples of it. It is closed at the end of the test.
+func readThrough(t *testing.T, w *pdt.Writer) (in *File, name string) {
+	t.Helper()
+	name = filepath.Join(t.TempDir(), "perf.data")
+	out, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.WriteTo(out); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if in, err = Open(name, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { in.Close() })
+	for b, err := range in.Batches(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Release()
+	}
+	return in, name
 }

@@ -1,9 +1,6 @@
 package samplefile
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -31,25 +28,7 @@ func TestRecorder(t *testing.T) {
 			if samples == 0 {
 				w.Trace(0, 0, -1, 0, make([]byte, 64))
 			}
-			name := filepath.Join(t.TempDir(), "perf.data")
-			var out bytes.Buffer
-			if _, err := w.WriteTo(&out); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(name, out.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			in, err := Open(name, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer in.Close()
-			for b, err := range in.Batches(t.Context()) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				b.Release()
-			}
+			in, name := readThrough(t, &w)
 			empty, notes := Empty(in.Info(), in.Stats()), strings.Join(in.Notes(), "\n")
 			if samples == 0 && (empty == nil || !strings.HasPrefix(empty.Error(), name+": no samples: 64 bytes of a trace of instructions") || !strings.Contains(empty.Error(), c.how)) {
 				t.Errorf("%v, want %s", empty, c.how)
